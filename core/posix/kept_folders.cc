@@ -52,13 +52,20 @@ Result<std::optional<FileDescriptor>> HoldFolder(const std::string& path) {
   return std::optional(std::move(folder));
 }
 
+bool IsKeptName(const std::string& name) {
+  constexpr size_t kSha256 = 64;
+  constexpr size_t kXxh64 = 16;
+  return (name.size() == kSha256 || name.size() == kXxh64) &&
+         name.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 void RemoveLeastUsedFolders(const std::string& parent, size_t keep) {
   std::vector<UsedFolder> found;
   std::error_code error;
   for (fs::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
     const std::string path = it->path().string();
     struct stat info = {};
-    if (path.ends_with(kTemporarySuffix) || ::lstat(path.c_str(), &info) != 0) continue;
+    if (!IsKeptName(it->path().filename()) || ::lstat(path.c_str(), &info) != 0) continue;
     if (S_ISDIR(info.st_mode)) found.push_back({info.st_mtim, path});
   }
   std::sort(found.begin(), found.end(), [](const UsedFolder& a, const UsedFolder& b) {

@@ -5,7 +5,10 @@ Thread rule: any thread, one call at a time.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import operator
+import re
 import subprocess
 import tempfile
 import threading
@@ -52,7 +55,7 @@ class Study:
         )
         json.dump(spec, self._file, indent=1)
         self._file.flush()
-        arguments = ["ask-tell", self._file.name] + _program.options(name=name)
+        arguments = ["ask-tell", self._file.name, "--keep-going"] + _program.options(name=name)
         if name is not None:
             arguments += ["--db", str(db)]
         self._process = subprocess.Popen(
@@ -71,7 +74,10 @@ class Study:
         return asked[0]
 
     def ask_many(self, count: int) -> List[Tuple[int, Dict[str, Any]]]:
-        """So many; fewer, when the space is exhausted."""
+        """So many; fewer, when the space is exhausted. ValueError: fewer than one is asked for."""
+        count = operator.index(count)
+        if count < 1:
+            raise ValueError(f"count: read {count}, expected at least 1")
         with self._lock:
             answers = self._exchange({"ask": count}, count)
         return [(answer["trial"], answer["config"]) for answer in answers if "trial" in answer]
@@ -105,8 +111,9 @@ class Study:
 
     def close(self) -> None:
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
+            with contextlib.suppress(BrokenPipeError):  # It has ended.
+                if stream is not None:
+                    stream.close()
         self._process.wait()
         self._file.close()
 
@@ -136,6 +143,8 @@ class Study:
                 told = self._process.stderr.read().strip().removeprefix("tune: ")
                 raise TuneError(in_spec(told, self._file.name) or "tune has ended")
             answers.append(json.loads(text))
+            if "error" in answers[-1]:  # It changed nothing.
+                raise TuneError(re.sub(r"^line \d+: ", "", answers[-1]["error"]))
             if "done" in answers[-1]:
                 break
         return answers

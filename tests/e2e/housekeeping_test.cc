@@ -157,6 +157,39 @@ TEST(Gc, AfterAKillTakesNothingThatAResumeNeeds) {
   EXPECT_EQ(FinalTable(folder), UndisturbedTable(kWithCheckpoints));
 }
 
+TEST(Gc, LeavesAPersonsLinkToArtifactsElsewhere) {
+  TestFolder folder;
+  std::filesystem::create_directory(folder / "big");
+  std::filesystem::create_directory_symlink("big", folder / "tune.artifacts");
+  const std::string space = folder.Write("space.yaml", kWithCheckpoints);
+  ASSERT_EQ(RunTune(folder, {"run", space, "--samples", "2"}).exit_status, 0);
+  EXPECT_EQ(RunTune(folder, {"gc"}).exit_status, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "tune.artifacts"));
+  ASSERT_EQ(RunTune(folder, {"resume", "--samples", "3"}).exit_status, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "tune.artifacts"));
+  const ProgramResult best = RunTune(folder, {"best", "--export", "best"});
+  EXPECT_EQ(best.exit_status, 0) << best.err;
+  ASSERT_EQ(RunTune(folder, {"delete", "space", "--yes"}).exit_status, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "tune.artifacts"));
+}
+
+TEST(Results, TakeParametersWhoseNamesDifferInCaseAlone) {
+  TestFolder folder;
+  const std::string space =
+      folder.Write("space.yaml",
+                   "trainable: {curve: {value: n, iterations: 2}}\nmetric: acc\nmode: max\n"
+                   "space: {n: {choice: [1]}, N: {choice: [2]}, Status: {choice: [3]}}\n");
+  ASSERT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
+  const ProgramResult found =
+      RunTune(folder, {"results", "--where", "n = 1 and \"params.N\" = 2 and \"params.Status\" = 3",
+                       "--sort", "N", "--format", "csv", "--columns", "number"});
+  EXPECT_EQ(found.exit_status, 0) << found.err;
+  EXPECT_NE(found.out.find("\n0\n"), std::string::npos) << found.out;
+  const ProgramResult none = RunTune(folder, {"results", "--where", "nothing = 1"});
+  EXPECT_EQ(none.exit_status, 2);
+  EXPECT_NE(none.err.find("params.N"), std::string::npos) << none.err;
+}
+
 TEST(Doctor, FindsARealSweepWholeAndNamesWhatIsNot) {
   TestFolder folder;
   const std::string space = folder.Write("space.yaml", kSpace + "failure: {max_failures: 50}\n");

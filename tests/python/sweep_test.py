@@ -520,6 +520,37 @@ class TheProcess(SweepCase):
 
 
 class AStudy(SweepCase):
+    def test_goes_on_after_what_it_refuses(self):
+        for name in (None, "kept"):
+            with tune.Study({"x": tune.uniform(0, 1)}, metric="v", mode="max", seed=1, name=name) as study:
+                numbers = [number for number, _ in study.ask_many(3)]
+                study.tell(0, 0.5)
+                for wrong, text in ((lambda: study.tell(0, 0.6), "tell: the trial 0 is over, its value 0.5"), (lambda: study.tell(9, 0.6), "never asked for"),
+                                    (lambda: study.tell(1, [0.1, 0.2]), "expected a number")):
+                    with self.assertRaises(tune.TuneError) as caught:
+                        wrong()
+                    self.assertIn(text, str(caught.exception))
+                    self.assertNotIn("line ", str(caught.exception))
+                for wrong in (0, -1):
+                    with self.assertRaises(ValueError):
+                        study.ask_many(wrong)
+                study.tell(1, 0.25, iteration=3)
+                with self.assertRaises(tune.TuneError):
+                    study.tell(1, 0.5, iteration=3)
+                study.tell(1, 0.75)
+                self.assertEqual((numbers, study.ask()[0]), ([0, 1, 2], 3))
+        self.assertEqual([(t.number, t.value) for t in tune.load("kept").trials[:2]], [(0, 0.5), (1, 0.75)])
+
+    def test_that_is_kept_is_gone_on_with_under_its_seed_alone(self):
+        space = {"x": tune.uniform(0, 1)}
+        with tune.Study(space, name="kept", seed=1) as study:
+            study.ask()
+        with tune.Study(space, name="kept", seed=2) as study, self.assertRaises(tune.TuneError) as caught:
+            study.ask()
+        self.assertIn("seed: 1 is stored, the file has 2", str(caught.exception))
+        with tune.Study(space, name="kept") as study:
+            self.assertEqual(study.ask()[0], 1)
+
     def test_asks_and_tells(self):
         with tune.Study({"x": tune.uniform(0, 1)}, metric="v", mode="max", seed=1) as study:
             asked = study.ask_many(3)

@@ -580,7 +580,8 @@ TEST_F(PackageFolder, ACacheKeepsToItsBudgetAndToWhatIsInUse) {
   sender.text = Text();
   const HeldPackage held = *store.Obtain(Name(), sender.Dial());
   const std::string cache = folder_ / "cache";
-  WriteText(cache + "/packages/ab.part", "half");
+  const std::string half = cache + "/packages/" + std::string(64, 'a') + ".part";
+  WriteText(half, "half");
   const auto now = [](Duration later) {
     return Instant{std::chrono::duration_cast<std::chrono::microseconds>(
                        std::chrono::system_clock::now().time_since_epoch())
@@ -592,13 +593,35 @@ TEST_F(PackageFolder, ACacheKeepsToItsBudgetAndToWhatIsInUse) {
   EXPECT_EQ(TrimCache(cache, 0, in_two_days, /*dry_run=*/true).size(), 2u);
   const auto trimmed = TrimCache(cache, 0, in_two_days);
   ASSERT_EQ(trimmed.size(), 2u);
-  EXPECT_EQ(trimmed[0].path, cache + "/packages/ab.part");
+  EXPECT_EQ(trimmed[0].path, half);
   EXPECT_EQ(trimmed[1].path, old);
   EXPECT_GT(trimmed[1].bytes, 0);
   EXPECT_THAT(Cached(), ElementsAre(fs::path(held.folder).filename().string()));
   // The list of what was there goes the next time.
   EXPECT_EQ(TrimCache(cache, 0, in_two_days).size(), 1u);
   EXPECT_THAT(TrimCache(folder_ / "none", 0, in_two_days), IsEmpty());
+}
+
+TEST_F(PackageFolder, WhatAPersonKeepsWhereTheCacheIsStays) {
+  const std::string cache = folder_ / "monorepo";
+  std::vector<std::string> own;
+  for (size_t i = 0; i < 2 * limits::kPackagesKeptMax; ++i) {
+    const std::string number = std::to_string(i);
+    for (const char* const part : {"packages/lib", "setup/step", "artifacts/run"}) {
+      own.push_back(cache + "/" + part + number);
+      fs::create_directories(own.back() + "/src");
+      WriteText(own.back() + "/index.js", number);
+    }
+  }
+  WriteText(cache + "/packages/notes.part", "of a person");
+  Sender sender{Text()};
+  const PackageStore store(cache, interruption_);
+  EXPECT_TRUE(store.Obtain(Name(), sender.Dial()).ok());
+  const auto trimmed = TrimCache(cache, 0, Instant{int64_t{1} << 60});
+  ASSERT_EQ(trimmed.size(), 1u);
+  EXPECT_THAT(trimmed[0].path, HasSubstr(Name().sha256));
+  for (const std::string& path : own) EXPECT_TRUE(fs::exists(path + "/index.js")) << path;
+  EXPECT_TRUE(fs::exists(cache + "/packages/notes.part"));
 }
 
 TEST_F(PackageFolder, OneThatWaitsCanBeInterrupted) {

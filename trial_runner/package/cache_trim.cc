@@ -97,6 +97,7 @@ class Trim {
     const std::string packages = cache_ + "/packages";
     for (const std::string& name : NamesIn(packages)) {
       const std::string path = packages + "/" + name;
+      if (!IsKeptName(fs::path(name).stem())) continue;
       if (name.ends_with(".list") &&
           !IsRealFolder(path.substr(0, path.size() - std::string(".list").size()))) {
         RemoveFile(path, "of a package that is gone");
@@ -115,11 +116,14 @@ class Trim {
   }
 
   void Find() {
-    for (const char* const part : {"/packages", "/setup"}) {
-      for (const std::string& name : NamesIn(cache_ + part)) Add(cache_ + part + "/" + name, false);
+    for (const char* const part : {"/packages/", "/setup/"}) {
+      for (const std::string& name : NamesIn(cache_ + part)) {
+        if (IsKeptName(name)) Add(cache_ + part + name, false);
+      }
     }
     // By tuner, then by sweep.
     for (const std::string& tuner : NamesIn(cache_ + "/artifacts")) {
+      if (!IsKeptName(tuner)) continue;
       for (const std::string& sweep : NamesIn(cache_ + "/artifacts/" + tuner)) {
         Add(cache_ + "/artifacts/" + tuner + "/" + sweep, true);
       }

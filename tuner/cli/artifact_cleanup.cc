@@ -1,5 +1,7 @@
 #include "tuner/cli/artifact_cleanup.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <memory>
 
@@ -85,7 +87,8 @@ void RemoveEmptyArtifacts(const std::string& db_path) {
   std::error_code ignored;
   const std::filesystem::path folder = ArtifactsDirOf(db_path);
   std::filesystem::remove(folder / kControlSocketName, ignored);  // Nobody listens there.
-  std::filesystem::remove(folder, ignored);
+  // Not a person's link to a folder elsewhere, which other sweeps' artifacts lie in.
+  rmdir(folder.c_str());
 }
 
 }  // namespace tune

@@ -67,6 +67,9 @@ void AddLineCommands(Commands& commands) {
       ->add_option("--name", told->name,
                    "Keeps it as this sweep of the database, and goes on with it")
       ->type_name("NAME");
+  ask_tell->add_flag(
+      "--keep-going", told->keeps_going,
+      "Answers a line that cannot be used with {\"error\": ...}, in place of ending");
   const auto [ask, asked] = AddLines(commands, "ask",
                                      "The next configurations of a sweep whose trials you run "
                                      "yourself.\nExample: tune ask space.yaml --count 2",

@@ -49,9 +49,15 @@ Status CommitIfKept(Session& session) {
   return OkStatus();
 }
 
-// Feeds the lines of standard input to a session until its end or an error.
+std::string ErrorLine(const Status& status) {
+  Value line = Value::MakeMap();
+  line.Set("error", status.message());
+  return ToJson(line) + '\n';
+}
+
+// Feeds the lines of standard input to a session until its end, or an error unless it keeps going.
 template <typename Session>
-int Converse(Session& session) {
+int Converse(Session& session, bool keeps_going = false) {
   std::string input;
   std::string output;
   std::vector<char> buffer(kReadBytes);
@@ -65,13 +71,17 @@ int Converse(Session& session) {
     size_t begin = 0;
     for (size_t end = input.find('\n'); end != std::string::npos; end = input.find('\n', begin)) {
       const auto answers = session.OnLine(std::string_view(input).substr(begin, end - begin));
+      begin = end + 1;
+      if (!answers.ok() && keeps_going) {
+        output += ErrorLine(answers.status());
+        continue;
+      }
       if (!answers.ok()) {
         if (const Status s = CommitIfKept(session); !s.ok()) return Complain(s);
         WriteAll(output);
         return Complain(answers.status());
       }
       for (const std::string& answer : *answers) output += answer + '\n';
-      begin = end + 1;
     }
     input.erase(0, begin);
     if (const Status s = CommitIfKept(session); !s.ok()) return Complain(s);
@@ -154,7 +164,7 @@ int AskTellCommand(const LinesOptions& options) {
     const RealClock clock;
     const auto kept = OpenKept(options, options.name, *prepared, clock);
     if (!kept.ok()) return Complain(kept.status());
-    return Converse(**kept);
+    return Converse(**kept, options.keeps_going);
   }
   if (!prepared->spec.from.empty()) {
     return Complain(InvalidArgument("from: needs a database; keep the sweep with --name"));
@@ -165,7 +175,7 @@ int AskTellCommand(const LinesOptions& options) {
                                ProblemOf(prepared->spec, *space, /*samples=*/-1, prepared->seed));
   if (!searcher.ok()) return Complain(searcher.status());
   AskTellSession session(*std::move(searcher), prepared->spec.objectives());
-  return Converse(session);
+  return Converse(session, options.keeps_going);
 }
 
 int AskCommand(const LinesOptions& options) {

@@ -17,7 +17,8 @@ struct LinesOptions {
   std::string name;
   std::string db_path;
   std::string command_line;
-  int64_t count = 1;  // Of ask.
+  int64_t count = 1;         // Of ask.
+  bool keeps_going = false;  // Of ask-tell: a line that cannot be used is answered.
 };
 
 struct TellOptions {

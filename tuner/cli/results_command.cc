@@ -4,6 +4,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -119,13 +120,29 @@ int PrintQuery(const ResultsOptions& options, Database& database, std::ostream& 
 
 // ---- trials
 
+// The columns' names in a statement: SQLite takes `n` and `N` for one, so the later is `params.N`.
+std::vector<std::string> SqlNames(const TrialListing& table) {
+  const auto lower = [](std::string name) {
+    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return name;
+  };
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (std::string name : table.columns) {
+    while (!taken.insert(lower(name)).second) name = "params." + name;
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
 // A temporary table of the connection's own, so that --where and ORDER BY are SQLite's, over these
 // columns; its rowids are the rows' places from 1. The names are data: they stand quoted in the
 // statement.
-Status FillTemporaryTable(Database& database, const TrialListing& table) {
+Status FillTemporaryTable(Database& database, const TrialListing& table,
+                          const std::vector<std::string>& names) {
   std::string create;
   std::string places;
-  for (const std::string& column : table.columns) {
+  for (const std::string& column : names) {
     create += (create.empty() ? "CREATE TEMP TABLE results (" : ", ") + QuotedName(column);
     places += places.empty() ? "?" : ", ?";
   }
@@ -213,15 +230,16 @@ Result<std::vector<size_t>> Choose(const ResultsOptions& options, Database& data
     for (size_t i = 0; i < table.rows.size(); ++i) chosen.push_back(i);
     return chosen;
   }
+  const std::vector<std::string> names = SqlNames(table);
   std::string order = "number";
   if (!options.sort.empty()) {
     TUNE_ASSIGN_OR_RETURN(const SortOrder sort, ParseSort(options.sort, table, sweep));
-    order = QuotedName(table.columns[sort.column]) + (sort.descending ? " DESC" : " ASC") +
+    order = QuotedName(names[sort.column]) + (sort.descending ? " DESC" : " ASC") +
             " NULLS LAST, number";
   }
   TUNE_RETURN_IF_ERROR(
       database.Execute("PRAGMA query_only = OFF"));  // For the temporary table alone.
-  TUNE_RETURN_IF_ERROR(FillTemporaryTable(database, table));
+  TUNE_RETURN_IF_ERROR(FillTemporaryTable(database, table, names));
   TUNE_RETURN_IF_ERROR(database.Execute("PRAGMA query_only = ON"));
   database.ForbidAllButReading();
   // A line of its own, so that a comment in the expression ends with it.
@@ -230,7 +248,7 @@ Result<std::vector<size_t>> Choose(const ResultsOptions& options, Database& data
                                                   "\n) ORDER BY " + order);
   if (!query.ok()) {
     std::string columns;
-    for (const std::string& name : table.columns) columns += (columns.empty() ? "" : ", ") + name;
+    for (const std::string& name : names) columns += (columns.empty() ? "" : ", ") + name;
     return InvalidArgument("--where: " + query.status().message() + "; the columns are " + columns);
   }
   for (;;) {

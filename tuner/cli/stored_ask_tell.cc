@@ -39,7 +39,11 @@ Status CheckSame(const StoredExperiment& experiment, const ExperimentSpec& store
     return InvalidArgument("--name: " + experiment.name +
                            " is a sweep of tune run, whose own trials report; name another");
   }
-  const std::vector<std::string> differences = DescribeSpecDifferences(stored, spec);
+  std::vector<std::string> differences = DescribeSpecDifferences(stored, spec);
+  if (spec.seed && *spec.seed != experiment.seed) {
+    differences.push_back("seed: " + std::to_string(experiment.seed) + " is stored, the file has " +
+                          std::to_string(*spec.seed));
+  }
   if (differences.empty()) return OkStatus();
   std::string text = "the space file differs from what " + experiment.name +
                      " was begun with; go on with that one, or name another sweep with --name:";
