@@ -103,6 +103,19 @@ class FilesOfTrials(SweepCase):
         told = process.communicate()[1]
         self.assertEqual(told.count(self.told_of.format("result.txt")), 1, told)
 
+    def test_that_the_tuner_itself_writes_to_are_not_told(self):
+        # `tune resume > out.txt` truncates what was written before; here a trial does, in the shell's place.
+        beside = 'touch "began-$TUNE_TRIAL"; until [ -e "began-$((TUNE_TRIAL ^ 1))" ]; do :; done; '
+        Path("space.yaml").write_text(json.dumps({
+            "metric": "value", "mode": "min", "samples": 6, "limits": {"max_concurrent": 2}, "space": {"x": {"uniform": [0, 1]}},
+            "trainable": {"command": ["sh", "-c", beside + ": > out.txt; echo {x} | tee result.txt"], "metrics": {"value": {"regex": "{number}"}}},
+        }))
+        with open("out.txt", "w") as out:
+            subprocess.run([BIN + "/tune", "run", "space.yaml", "--seed", "1"], stdout=out, stderr=subprocess.STDOUT, check=True, timeout=120)
+        doubts = "".join(tune.load().doubts)
+        self.assertIn(self.told_of.format("result.txt"), doubts)
+        self.assertNotIn("out.txt", doubts)
+
     def file_sweep(self, program):
         Path("train.py").write_text("import json, os, sys, time\nfrom pathlib import Path\n" + program)
         return {

@@ -85,9 +85,11 @@ TEST(ReportCommand, TellsAStopByItsExitStatus) {
 TEST(ReportCommand, TakesItsOptionsInEitherForm) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"--iteration", "7", "a=1", "--checkpoint", "model.pt"},
-        std::vector<std::string>{"a=1", "--checkpoint=model.pt", "--iteration=7"}}) {
+        std::vector<std::string>{"a=1", "--checkpoint=model.pt", "--iteration=7"},
+        std::vector<std::string>{"training_iteration=7", "a=1", "--checkpoint=model.pt"}}) {
     const ProgramReport report = ReportAndAnswer(arguments, EncodeProgramAnswer({})).report;
     EXPECT_EQ(report.iteration, 7);
+    EXPECT_EQ(report.metrics.size(), 1u);
     char folder[4096];
     ASSERT_NE(getcwd(folder, sizeof folder), nullptr);
     EXPECT_EQ(report.checkpoint, std::string(folder) + "/model.pt");
@@ -141,6 +143,9 @@ TEST(ReportCommand, RefusesWhatIsNoReportBeforeItAsksAnybody) {
       {{"acc=1", "--iteration", "0"}, "--iteration: read '0', expected an integer from 1"},
       {{"acc=1", "--iteration=1.5"}, "--iteration: read '1.5', expected an integer from 1"},
       {{"acc=1", "--checkpoint="}, "--checkpoint: expected a path"},
+      {{"acc=1", "training_iteration=0"}, "training_iteration: read '0', expected an integer"},
+      {{"acc=1", "training_iteration=2", "--iteration=2"}, "--iteration and training_iteration"},
+      {{"training_iteration=2"}, "no metric is there"},
   };
   for (const auto& [arguments, error] : cases) {
     const Said said = Report(arguments, "@tune-nobody-is-here");

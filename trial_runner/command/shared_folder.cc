@@ -10,9 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/hash.h"
@@ -74,6 +77,31 @@ bool IsFileLookedAt(const std::string& name) {
          !IsOneOf(fs::path(name).extension().string(), kPassedOver);
 }
 
+// Where this process and those above it write what they say: `tune run > out.txt` writes there, and
+// no trial does, although a shell truncates it at each resume.
+std::set<std::pair<dev_t, ino_t>> OutputsAbove() {
+  constexpr int kProcessesMax = 8;
+  std::set<std::pair<dev_t, ino_t>> outputs;
+  pid_t pid = getpid();
+  for (int i = 0; i < kProcessesMax && pid > 1; ++i) {
+    const std::string process = "/proc/" + std::to_string(pid);
+    for (const char* const fd : {"/fd/1", "/fd/2"}) {
+      struct stat info;
+      if (stat((process + fd).c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
+        outputs.insert({info.st_dev, info.st_ino});
+      }
+    }
+    std::string text;
+    std::getline(std::ifstream(process + "/stat"), text);
+    // Behind its name, which may hold anything, its state and its parent's number.
+    const size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos) break;
+    pid = static_cast<pid_t>(
+        std::strtol(text.c_str() + std::min(name_end + 3, text.size()), nullptr, 10));
+  }
+  return outputs;
+}
+
 // The last bytes before `end`; empty: the file cannot be read.
 std::string TailHash(const std::string& path, int64_t end) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -112,6 +140,7 @@ std::optional<std::vector<SeenFile>> LookAt(const std::string& folder, const std
                                             const FolderRecord& record) {
   const int64_t begin_ns = ReadClock(CLOCK_THREAD_CPUTIME_ID);
   std::vector<SeenFile> changed;
+  const std::set<std::pair<dev_t, ino_t>> outputs = OutputsAbove();
   std::error_code error;
   int count = 0;
   fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error);
@@ -132,6 +161,8 @@ std::optional<std::vector<SeenFile>> LookAt(const std::string& folder, const std
     if (!it->is_regular_file(ignored) || !IsFileLookedAt(it->path().filename().string())) continue;
     const std::string name = path.substr(std::min(path.size(), folder.size() + 1));
     if (!IsUtf8(name)) continue;
+    struct stat info;
+    if (lstat(path.c_str(), &info) != 0 || outputs.contains({info.st_dev, info.st_ino})) continue;
     if (auto seen = LookAtFile(path, name, record)) changed.push_back(*std::move(seen));
   }
   return changed;

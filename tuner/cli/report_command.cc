@@ -24,7 +24,7 @@ constexpr char kHelp[] =
 Usage: tune report NAME=NUMBER... [--iteration N] [--checkpoint PATH]
 
   NAME=NUMBER        a metric; the sweep's own among them
-  --iteration N      default: one more than the last report's
+  --iteration N      default: one more than the last report's; training_iteration=N says the same
   --checkpoint PATH  a file or a folder, copied before this returns; a trial that is tried again
                      finds it under $TUNE_RESTORED; write it into $TUNE_DIR, which is its own
 
@@ -34,6 +34,9 @@ Outside a sweep the report is printed, and the status is 0.
 
 Example: tune report val_accuracy=0.91 --checkpoint "$TUNE_DIR/model.bin" || exit 0
 )";
+
+// As in Python, and in `stop`: no metric, but which iteration it is.
+constexpr char kIterationName[] = "training_iteration";
 
 template <typename T>
 bool ReadWhole(std::string_view text, T& out) {
@@ -68,7 +71,11 @@ Status TakeOption(const std::string& name, const std::string& text, ProgramRepor
   }
   int64_t number = 0;
   if (!ReadWhole(text, number) || number < 1) {
-    return InvalidArgument("--iteration: read '" + text + "', expected an integer from 1");
+    return InvalidArgument(name + ": read '" + text + "', expected an integer from 1");
+  }
+  if (report.iteration) {
+    return InvalidArgument("--iteration and training_iteration are two names of one thing: give it "
+                           "once");
   }
   report.iteration = number;
   return OkStatus();
@@ -79,6 +86,10 @@ Result<ProgramReport> ReadArguments(const std::vector<std::string>& arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     const std::string name = argument.substr(0, argument.find('='));
+    if (name == kIterationName && name.size() < argument.size()) {
+      TUNE_RETURN_IF_ERROR(TakeOption(name, argument.substr(name.size() + 1), report));
+      continue;
+    }
     if (name != "--checkpoint" && name != "--iteration") {
       TUNE_RETURN_IF_ERROR(TakeMetric(argument, report));
       continue;
