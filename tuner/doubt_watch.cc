@@ -27,6 +27,17 @@ std::string ShortNumber(double number) {
   return text.data();
 }
 
+// What two notes of one kind have in common: what stands before a colon, or before the first number
+// that is no part of a name ("reads 0.925 out of ...", and not "of 'f1'").
+std::string KindOf(const std::string& note) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  for (size_t i = 0; i < note.size(); ++i) {
+    const char before = i == 0 ? ' ' : note[i - 1];
+    if (note[i] == ':' || (is_digit(note[i]) && before == ' ')) return note.substr(0, i);
+  }
+  return note;
+}
+
 }  // namespace
 
 DoubtWatch::DoubtWatch(const ExperimentSpec& spec, Transition& out)
@@ -78,8 +89,7 @@ void DoubtWatch::OnReportWithMetric(const TrialRecord& trial, const Metrics& met
 // Its kind is what stands before its colon.
 void DoubtWatch::AddNote(const TrialRecord& trial, const std::string& note) {
   if (note.empty()) return;
-  Add(trial, note.substr(0, note.find(':')),
-      "trial " + std::to_string(trial.row.number.value) + ": " + note);
+  Add(trial, KindOf(note), "trial " + std::to_string(trial.row.number.value) + ": " + note);
 }
 
 void DoubtWatch::Add(const TrialRecord& trial, const std::string& kind, const std::string& text) {

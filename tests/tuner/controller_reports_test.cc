@@ -285,6 +285,27 @@ TEST_F(ControllerReports, RunsOfOneTrialThatDifferAreInDoubt) {
   EXPECT_EQ(world_->notes[0].text, kDoubt);
 }
 
+TEST_F(ControllerReports, OneDoubtWithOtherNumbersInItIsToldOnce) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.samples = 4;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(4);
+  const char* const notes[] = {"the expression of 'f1' reads 0.925 out of '0.925 / 0.6'",
+                               "the expression of 'f1' reads 0.5 out of '0.5 / 0.625'",
+                               "the expression of 'f2' reads 0.5 out of '0.5 / 0.625'",
+                               "the expression of 'f1' reads 7 out of '7 / 0.625'"};
+  for (int64_t trial = 0; trial < 4; ++trial) {
+    ReportArrived report =
+        std::get<ReportArrived>(world.NextReport(worker, TrialNumber{trial}, 0.5));
+    report.message.report.note = notes[trial];
+    world.Apply({report});
+  }
+  ASSERT_EQ(world.controller().doubts().size(), 2u);
+  EXPECT_EQ(Describe(world.controller().doubts()[0]),
+            "trial 0: " + std::string(notes[0]) + "; 2 more trials alike");
+  EXPECT_EQ(world.controller().doubts()[1].text, "trial 2: " + std::string(notes[2]));
+}
+
 TEST_F(ControllerReports, RunsThatGoOnAlikeAreNot) {
   ExperimentSpec spec = ControllerWorld::MakeSpec();
   spec.failure.max_failures = 2;
