@@ -47,6 +47,15 @@ bool IsVariableName(std::string_view name) {
                      [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
+// Without these a program does not find its tuner, its trial or its checkpoint. A seed or the
+// metric's name of its own it may be given.
+bool IsOfTune(std::string_view name) {
+  constexpr std::array<std::string_view, 7> kNames = {
+      "TUNE_SOCKET", "TUNE_CONFIG",   "TUNE_TRIAL",         "TUNE_ATTEMPT",
+      "TUNE_DIR",    "TUNE_RESTORED", "TUNE_FROM_ITERATION"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
 std::string PathOfKeys(std::string name) {
   std::replace(name.begin(), name.end(), '/', '.');
   return name;
@@ -148,6 +157,11 @@ Status CommandSpec::ReadEnvironment(const Value& env) {
     if (!IsVariableName(entry.key)) {
       return InvalidAt(entry.key_place, "trainable: env: read '" + entry.key +
                                             "', expected a name of letters, digits and _");
+    }
+    if (IsOfTune(entry.key)) {
+      return InvalidAt(entry.key_place, "trainable: env: read '" + entry.key +
+                                            "', which tune sets itself for each trial: give it "
+                                            "another name");
     }
     const std::string label = "env: " + entry.key;
     const Value* value = &entry.value;

@@ -177,6 +177,8 @@ TEST(CommandSpec, RefusesWhatIsNoCommandAtItsPlace) {
        "1:26: trainable: serve: a program that takes one trial after another reports by itself"},
       {R"({"command":["a"],"env":[]})", "1:24: trainable: env: read a list, expected a map"},
       {R"({"command":["a"],"env":{"A B":1}})", "1:25: trainable: env: read 'A B', expected"},
+      {R"({"command":["a"],"env":{"TUNE_DIR":"x"}})",
+       "1:25: trainable: env: read 'TUNE_DIR', which tune sets itself for each trial"},
       {R"({"command":["a"],"env":{"A":[1]}})", "1:29: trainable: env: A: read a list, expected"},
       {R"({"command":["a"],"env":{"A":{"from":1}}})",
        "1:29: trainable: env: A: read a map, expected a text, {from_environment: true} or {value:"},

@@ -276,6 +276,25 @@ TEST_F(PackageFolder, IsNotPackedWithTheValueOfASecret) {
   EXPECT_THAT(packed.status().message(), HasSubstr("space.yaml holds the value of HF_TOKEN"));
 }
 
+TEST_F(PackageFolder, IsNotPackedWithASecretInANameOrALink) {
+  const std::vector<Secret> secrets = {{"HF_TOKEN", "hf_abcdefgh"}};
+  const auto refusal = [&] {
+    return PackedFolder::Pack(folder_ / "from", *OpenNamelessFile(folder_.path()), secrets)
+        .status()
+        .message();
+  };
+  EXPECT_EQ(refusal(), "");
+  Write("run-hf_abcdefgh.txt", "text");
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("holds the value of HF_TOKEN"),
+                               ::testing::Not(HasSubstr("hf_abcdefgh"))));
+  fs::remove(From("run-hf_abcdefgh.txt"));
+  fs::create_directories(From("hf_abcdefgh"));
+  EXPECT_THAT(refusal(), HasSubstr("holds the value of HF_TOKEN"));
+  fs::remove(From("hf_abcdefgh"));
+  fs::create_symlink("/data/hf_abcdefgh/x", From("data"));
+  EXPECT_THAT(refusal(), HasSubstr("holds the value of HF_TOKEN"));
+}
+
 TEST_F(PackageFolder, LeavesOutWhatItsIgnoreFileLists) {
   Write(".tuneignore", "data\n*.log\n");
   const PackageName name = Name();

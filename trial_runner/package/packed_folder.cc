@@ -169,14 +169,28 @@ class Packer {
       return FailedPrecondition("it holds more than " + std::to_string(limits::kPackageEntriesMax) +
                                 " files");
     }
+    TUNE_RETURN_IF_ERROR(CheckName(path));
     TUNE_RETURN_IF_ERROR(text_.CheckRoom(content_bytes));
     return text_.Add(EncodeEntryHead(kind, path, content_bytes));
+  }
+
+  // The name of an entry, or what a link names, is sent too. It is not shown.
+  Status CheckName(const std::string& name) const {
+    if (secrets_ == nullptr) return OkStatus();
+    const auto found = SecretSearch(*secrets_).Add(name);
+    if (!found) return OkStatus();
+    return InvalidArgument(
+        "the name of a file or folder in it, or what a link there names, holds " + *found +
+        ", which would be sent to every worker that joins; rename it, "
+        "or list it in the folder's " +
+        kIgnoreFile);
   }
 
   Status AddLink(const std::string& path) {
     std::error_code error;
     const std::string target = fs::read_symlink(PathOf(path), error).string();
     if (error) return InvalidArgument("cannot read " + PathOf(path) + ": " + error.message());
+    TUNE_RETURN_IF_ERROR(CheckName(target));
     TUNE_RETURN_IF_ERROR(AddHead(PackageKind::kLink, path, target.size()));
     return text_.Add(target);
   }
