@@ -33,7 +33,7 @@ class Display:
             sys.stderr.fileno()
         except (AttributeError, OSError, io.UnsupportedOperation):
             return TextDisplay()
-        return Display()
+        return Display() if sys.stderr.isatty() else TextDisplay()
 
     def follow(self, process: "subprocess.Popen[str]", sweep: Optional["Sweep"]) -> None:
         """Until the process has ended, as far as there is something to do."""
@@ -50,7 +50,7 @@ class Display:
 
 
 class TextDisplay(Display):
-    """Where standard error is no file: its lines are written one by one."""
+    """Where standard error is no terminal: its lines are written one by one, and the last is known to an exception."""
 
     stderr = subprocess.PIPE
 

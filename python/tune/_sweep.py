@@ -417,7 +417,7 @@ def _conduct(arguments: Sequence[str], name: Optional[str], db: PathLike) -> Swe
     if interrupted:
         raise KeyboardInterrupt(f"{sweep.name if sweep else 'the sweep'} was interrupted; tune.resume() goes on")
     if sweep is None or status == _REFUSED or status == _FAILED:
-        raise TuneError(display.last_line() or f"tune ended with status {status}")
+        raise TuneError(display.last_line() or f"tune ended with status {status}: see what it wrote above")
     trials = sweep.trials
     if trials and all(trial.value is None for trial in trials):
         raise SweepError(_why_nothing(sweep, trials))

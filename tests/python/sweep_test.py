@@ -426,6 +426,10 @@ class AMistake(SweepCase):
         for make in (lambda: tune.choice(1.0, float("inf")), lambda: tune.const(float("nan")), lambda: tune.uniform(0, float("inf"))):
             self.assertIn("expected a finite number", self.told(ValueError, make))
 
+    def test_that_is_seen_as_the_sweep_begins_is_in_the_exception(self):
+        told = self.told(tune.TuneError, lambda: self.run_sweep(number, db="."))
+        self.assertIn("is a folder", told)
+
     def test_a_name_that_commands_would_take_for_an_option_is_told_before_anything_runs(self):
         self.assertIn("expected a name that does not begin with '-'", self.told(tune.TuneError, lambda: self.run_sweep(number, name="-x")))
 
