@@ -175,11 +175,17 @@ void DoubtWatch::OnTrialEnded(const TrialRecord& trial) {
                                                                  trial.configuration, has_failed);
   if (alike) Add(trial, "trials alike", *alike);
   if (has_failed || trial.row.iterations == 0 || trial.row.best_value) return;
-  AddNote(trial, "it ended without a value: all that it reported as " + spec_.metric +
-                     (spec_.scores.constrained_names().empty()
-                          ? " is NaN or infinite"
-                          : " is NaN, infinite or against metric_constraints") +
-                     ", and it is never the best");
+  AddNote(trial,
+          "it ended without a value: all that it reported as " + spec_.metric +
+              (spec_.scores.constrained_names().empty()
+                   ? " is NaN or infinite"
+                   : " is NaN, infinite or against metric_constraints") +
+              ", and it is never the best" +
+              (trial.row.stop_reason == StopReason::kScheduler
+                   ? "; the scheduler stopped it as the worst. Where the first values are NaN "
+                     "by intent, print none until there is one, begin with a later rung "
+                     "(grace_period), or let such trials go on (nan: continue)"
+                   : ""));
 }
 
 }  // namespace tune

@@ -285,6 +285,21 @@ TEST_F(ControllerReports, RunsOfOneTrialThatDifferAreInDoubt) {
   EXPECT_EQ(world_->notes[0].text, kDoubt);
 }
 
+TEST_F(ControllerReports, ATrialThatIsStoppedForItsNaNIsToldWhatWouldLetItGoOn) {
+  for (const char* const scheduler : {"asha", "fifo"}) {
+    ExperimentSpec spec = ControllerWorld::MakeSpec();
+    if (std::string(scheduler) == "asha") spec.scheduler = Asha(4);
+    Begin(spec);
+    const ReportAnswer answer = Report(1, {{"value", std::nan("")}});
+    EXPECT_EQ(answer == ReportAnswer::kStop, std::string(scheduler) == "asha");
+    End(answer == ReportAnswer::kStop ? Outcome::kStopped : Outcome::kCompleted);
+    ASSERT_EQ(world_->controller().doubts().size(), 1u) << scheduler;
+    const std::string doubt = world_->controller().doubts()[0].text;
+    EXPECT_THAT(doubt, HasSubstr("is NaN or infinite"));
+    EXPECT_EQ(doubt.find("nan: continue") != std::string::npos, std::string(scheduler) == "asha");
+  }
+}
+
 TEST_F(ControllerReports, OneDoubtWithOtherNumbersInItIsToldOnce) {
   ExperimentSpec spec = ControllerWorld::MakeSpec();
   spec.samples = 4;
