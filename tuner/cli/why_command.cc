@@ -103,16 +103,29 @@ void PrintAttempts(const TrialHistory& history, const WhyOptions& options, std::
   }
 }
 
+// "acc (max), flops (min)".
+std::string Objectives(const FoundSweep& sweep) {
+  if (sweep.objectives.size() < 2) return Printable(sweep.metric) + " (" + sweep.mode + ")";
+  std::string text;
+  for (const Objective& objective : sweep.objectives) {
+    text += (text.empty() ? "" : ", ") + Printable(objective.metric) +
+            (objective.mode == Mode::kMax ? " (max)" : " (min)");
+  }
+  return text;
+}
+
 void PrintForPerson(const TrialHistory& history, const WhyOptions& options, std::ostream& out) {
   const FoundSweep& sweep = history.trial.sweep;
   out << "trial " << Printable(history.trial.Name()) << ": " << history.status << "\n"
       << "why            " << ExplainStatus(history) << "\n"
-      << "scheduler      " << Printable(sweep.scheduler) << " on " << Printable(sweep.metric)
-      << " (" << sweep.mode << ")\n"
+      << "scheduler      " << Printable(sweep.scheduler) << " on " << Objectives(sweep) << "\n"
       << "configuration  " << DescribeConfig(history.config) << "\n";
   if (history.best_value && history.best_iteration) {
     out << "best           " << Printable(sweep.metric) << " = " << ShortNumber(*history.best_value)
-        << " at iteration " << *history.best_iteration << "\n";
+        << " at iteration " << *history.best_iteration
+        << (sweep.objectives.size() > 1 ? ", of this metric alone (tune results --best: the front)"
+                                        : "")
+        << "\n";
   }
   const std::string lanes = ExplainLanes(history);
   if (!lanes.empty()) out << "lanes          " << Printable(lanes) << "\n";
