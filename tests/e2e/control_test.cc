@@ -244,6 +244,8 @@ TEST(Control, WhatIsWrongIsOneLineAndChangesNothing) {
       {{"unpause"}, "space is not paused"},
       {{"unpause", "--now"}, "--now"},
       {{"set"}, "arguments"},
+      {{"set", "max_concurrent=2", "limits.max_concurrent=1"},
+       "read limits.max_concurrent twice, expected it once"},
       {{"set", "space"}, "expected NAME=VALUE"},
       {{"set", "samples=4"}, "what decides (space, search, scheduler, metric) cannot change"},
       {{"set", "max_concurent=4"}, "did you mean 'max_concurrent'?"},

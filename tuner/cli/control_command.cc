@@ -48,6 +48,11 @@ Result<ControlRequest> ReadRequest(const ControlOptions& options) {
       continue;
     }
     TUNE_ASSIGN_OR_RETURN(std::string setting, FullSetting(arguments[i]));
+    const std::string name = setting.substr(0, setting.find('='));
+    for (const std::string& other : request.settings) {
+      if (other.substr(0, other.find('=')) != name) continue;
+      return InvalidArgument("tune set: read " + Printable(name) + " twice, expected it once");
+    }
     request.settings.push_back(std::move(setting));
   }
   if (request.settings.empty()) {
