@@ -163,7 +163,10 @@ void AddExport(Commands& commands) {
 void AddImportance(Commands& commands) {
   const auto [command, importance] = commands.Add<ImportanceOptions>(
       "importance",
-      "Which parameters mattered.\nExample: tune importance food11\n"
+      "Which parameters mattered.\n"
+      "A share is the part of the metric's variance over the space that is due to the parameter,\n"
+      "alone and with others, by a forest grown on the trials.\n"
+      "Example: tune importance food11\n"
       "Example: tune importance food11 --metric epoch_seconds --mode min --format csv");
   command->add_option("name", importance->name, "The sweep; default: the latest")
       ->type_name("NAME");
