@@ -21,6 +21,7 @@ from modules import modules_beside
 from foreign import lines_of_foreign, options_of_foreign
 from interfaces import notes_on, notes_on_frameworks, options_of
 from scores import mode_in_log, mode_of_reported
+from seeds import use_of_seeds
 from shared_files import uses_of, uses_of_shell
 from shell import Script, option_of
 from space import Space, lines_of_file, reported_metrics
@@ -80,6 +81,7 @@ def add_python(space, script, source):
     for path, module, text in beside:
         options = options or options_of(module, text, path)
     space.add_options(options)
+    space.use_of_seeds = use_of_seeds([tree, *(module for _, module, _ in beside)], options)
     for module, text in [(tree, source), *((m, t) for _, m, t in beside)]:
         space.files.add(uses_of(module, text, options), options)
     space.notes += notes_on(tree, source, script, options)
@@ -123,6 +125,7 @@ def add_shell(space, script, shell, source):
         tree = parsed(path, text)
         options = options_of(tree, text, path)
         given = not_given(options, rest) if passes_on else []
+        space.use_of_seeds = space.use_of_seeds or use_of_seeds([tree], options)
         space.add_options(given)
         space.files.add(uses_of(tree, text, options), given)
         if not metrics:

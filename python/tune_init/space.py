@@ -38,6 +38,9 @@ class Space:
         self.words, self.lines, self.left_out, self.notes = [], [], [], []
         self.changing = []  # Options that are left as they are, because they change what the metric means.
         self.metric = ""
+        self.use_of_seeds = ""  # "it makes the split": then trials with seeds of their own are not to be compared.
+        self.seeds = []  # Options that get the trial's seed.
+        self.left_seeds = []
         self.moved = []  # Options that name files, and name them in the trial's folder.
         self.env = {}
         self.epochs = 20
@@ -79,7 +82,7 @@ class Space:
     def add_place(self, option):
         """A positional word that is left as it is."""
         if is_seed(option.name):
-            self.words.append('"{tune.seed}"')
+            self.add_seed(option)
             return
         default = option.stand_in if option.default is None else option.default
         if default is None or option.is_required:
@@ -98,12 +101,8 @@ class Space:
         if option.word:
             self.words.append(f'"{option.word}"' if "{" in option.word else quoted(option.word))
             return
-        if is_seed(name) and option.variable:
-            self.env[option.variable] = "{tune.seed}"
-            return
-        if is_seed(name) and option.flag:
-            self.words.append(f'"{option.flag}{{tune.seed}}"' if option.is_joined
-                              else f'{quoted(option.flag)}, "{{tune.seed}}"')
+        if is_seed(name) and (option.variable or option.flag):
+            self.add_seed(option)
             return
         found = domain_of(option)
         if option.kind == "text as bool":
@@ -137,6 +136,25 @@ class Space:
                 self.words.append(f'"{{{name}}}"')
             self.lines.append(f"  {name}: {domain}   # {comment}")
 
+    def add_seed(self, option):
+        """Gives the trial's seed, or one for all trials where it makes the split or the data."""
+        name = option.flag.rstrip("=") or option.variable or option.name
+        value = "{tune.seed}"
+        if self.use_of_seeds:
+            is_plain = isinstance(option.default, int) and not option.is_required
+            self.left_seeds.append(name if is_plain else f"{name} 0")
+            if is_plain and not option.is_positional():
+                return
+            value = str(option.default) if is_plain else "0"
+        else:
+            self.seeds.append(name)
+        if option.variable:
+            self.env[option.variable] = value
+        elif option.is_joined:
+            self.words.append(f'"{option.flag}{value}"')
+        else:
+            self.words.append(f'{quoted(option.flag)}, "{value}"' if option.flag else f'"{value}"')
+
     def add_switch(self, option):
         name = option.name
         if option.no_flag:
@@ -162,7 +180,7 @@ class Space:
             if name not in known:
                 self.notes.append(f"no option of the script is called {name}: write its domain")
                 self.lines.append(f"  {name}: {{uniform: [0.0, 1.0]}}   # TO DO: its domain")
-        self.words, self.env = [], {}
+        self.words, self.env, self.seeds, self.left_seeds = [], {}, [], []
 
     def add_needed(self, option):
         """The script does not run without it, and nothing says what it should be."""
@@ -258,8 +276,12 @@ def space_lines(space):
     if space.changing:
         verb = "changes" if len(space.changing) == 1 else "change"
         left.append(f"{', '.join(space.changing)} ({verb} what {space.metric or 'the metric'} means)")
+    if space.left_seeds:
+        left.append(f"{', '.join(space.left_seeds)} ({space.use_of_seeds})")
     if left:
         yield "  # left as they are: " + "; ".join(left)
+    if space.seeds:
+        yield f"  # {', '.join(space.seeds)}: each trial has its own, {{tune.seed}}"
     if space.moved:
         yield "  # in the trial's own folder: " + ", ".join(space.moved)
 

@@ -67,6 +67,51 @@ class Meaning(unittest.TestCase):
         self.assertEqual((self.left("val_loss", beta, body="kl_div = 1\n"), self.left("val_loss", beta)), (["--beta"], []))
 
 
+class Seeds(unittest.TestCase):
+    """A seed that makes the split or the data is one for all trials; any other is each trial's own."""
+
+    SEED = "p.add_argument('--seed', type=int, default=3)\na = p.parse_args()\n"
+    LOOP = "for e in (1, 2):\n    order = rng.permutation(9)\n    print(f'val_acc {e}')\n"
+
+    def reason(self, body, seed=SEED):
+        """Why it is left; None: it is each trial's own."""
+        space = space_of("train.py", ARGUMENTS + seed + body + self.LOOP)
+        left = re.search(r"--seed( 0)? \((it makes the (?:split|data))\)", space)
+        self.assertEqual('--seed, "{tune.seed}"' in space and "  # --seed: each trial has its own, {tune.seed}" in space, left is None, space)
+        return left and left.group(2)
+
+    def test_a_seed_that_makes_the_split_is_left(self):
+        for body in ("t, v = train_test_split(x, test_size=0.2, random_state=a.seed)\n", "cv = StratifiedKFold(5, shuffle=True, random_state=a.seed)\n",
+                     "t, v = random_split(d, [8, 2], generator=torch.Generator().manual_seed(a.seed))\n",
+                     "g = torch.Generator()\ng.manual_seed(a.seed)\nt, v = random_split(d, [8, 2], generator=g)\n",
+                     "torch.manual_seed(a.seed)\nt, v = torch.utils.data.random_split(d, [8, 2])\n",
+                     "rng = np.random.default_rng(a.seed)\nidx = rng.permutation(len(x))\n", "i = np.random.RandomState(a.seed).permutation(9)\n",
+                     "random.seed(a.seed)\nrandom.shuffle(names)\n", "set_seed(a.seed)\nt, v = train_test_split(x)\n",
+                     "def prepare(s):\n    return train_test_split(x, random_state=s)\nt, v = prepare(a.seed)\n",
+                     "d = load_dataset('x').train_test_split(test_size=0.1, seed=a.seed)\n", "v = df.sample(frac=0.2, random_state=a.seed)\n"):
+            self.assertEqual(self.reason(body), "it makes the split", body)
+
+    def test_a_seed_that_makes_the_data_is_left(self):
+        for body in ("x, y = make_classification(100, random_state=a.seed)\n", "x, y = load_data(seed=a.seed)\n",
+                     "rng = np.random.default_rng(a.seed)\nX = rng.normal(size=(9, 2))\n", "np.random.seed(a.seed)\nX = np.random.randn(9, 2)\n"):
+            self.assertEqual(self.reason(body), "it makes the data", body)
+
+    def test_a_seed_of_the_training_alone_is_each_trials_own(self):
+        for body in ("m = MLPClassifier(random_state=a.seed)\nt, v = train_test_split(x, random_state=0)\n",
+                     "torch.manual_seed(a.seed)\nd = DataLoader(t, shuffle=True)\n", "rng = np.random.default_rng(a.seed)\nW = rng.normal(size=(4, 2))\n",
+                     "np.random.seed(0)\nX = np.random.randn(9)\nnp.random.seed(a.seed)\nw = np.random.randn(9)\n",
+                     "np.random.seed(a.seed)\nX = np.random.default_rng(0).normal(size=9)\ncv = KFold(5)\n", "key = jax.random.PRNGKey(a.seed)\n"
+                     "key, sub = jax.random.split(key)\n", "rng = random.Random(a.seed)\ndef batches():\n    return rng.permutation(9)\n"
+                     "for e in (1, 2):\n    batches()\n"):
+            self.assertIsNone(self.reason(body), body)
+
+    def test_without_a_default_one_number_is_given_to_all_trials(self):
+        seed = "p.add_argument('--seed', type=int)\na = p.parse_args()\n"
+        space = space_of("train.py", ARGUMENTS + seed + "t, v = train_test_split(x, random_state=a.seed)\n" + self.LOOP)
+        self.assertIn('--seed, "0"', space)
+        self.assertIn("--seed 0 (it makes the split)", space)
+
+
 class Ranges(unittest.TestCase):
     def test_the_default_lies_within_and_a_factor_stays_below_one(self):
         for option, domain in (("'--lr-decay', type=float, default=0.95", "lr_decay: {uniform: [0.9, 0.995]}"),
