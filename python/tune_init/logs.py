@@ -12,7 +12,7 @@ from expressions import NUMBER, escaped, finds, keys_around, within_keys
 from groups import group_of
 from measures import NEVER, PHRASES, in_full, is_metric, part_of, words_of
 from metrics import ALL_ARE_READ, Metric, column_regex, names_of_header, of_rank, read_on_bar
-from names import Naming, label_of, sentence_of, spelled
+from names import Naming, label_of, sentence_of, spelled, with_minus_spelled
 
 WORD = r"[A-Za-z](?:[\w./@^-]*[\w@])?"
 VALUE = re.compile(rf"(?<!\w')(?<!\w)({WORD}(?: {WORD})?)([\"']?\s?[:=]\s*'?|\s+)(?=({NUMBER})(?!\w*\d|\.\d))")
@@ -46,6 +46,12 @@ def plain(name):
 def is_complement(before):
     """Whether "1-" or "1 - " stands there, of "1-acc: 0.1"; at a line's beginning that may be a number of an epoch."""
     return spelled(before + "x").endswith("one minus x") and before.strip(" 1-") != ""
+
+
+def is_negated(before, line):
+    """Whether the label behind `before` begins with a minus: "-ELBO: 43.2"."""
+    rest = line[len(before) - 1:]
+    return before[-1:] in ("-", "−") and with_minus_spelled(before[-2:-1] + rest, line) != before[-2:-1] + rest
 
 
 def anchor_of(before):
@@ -309,7 +315,7 @@ class Log:
                     regex = within_keys(keys, regex) if keys else rf"\b{group}\b.*?" + re.sub(r"^(?:\^|\\b)", "", regex)
                 if not is_wanted(name) and not doubt:
                     continue
-                name = f"one_minus_{name}" if is_complement(line[:begin]) else name
+                name = f"one_minus_{name}" if is_complement(line[:begin]) else f"neg_{name}" if is_negated(line[:begin], line) else name
                 expressions = found.setdefault(name, {})
                 if not doubt and stands_behind_both(line, match):
                     doubt = DOUBT_BEHIND.format(name)

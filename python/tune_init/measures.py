@@ -23,7 +23,7 @@ HIGHER += tuple(phrase.replace(" ", "") for phrase in HIGHER_OF_SEVERAL)
 LOWER += tuple(phrase.replace(" ", "") for phrase in LOWER_OF_SEVERAL)
 NEVER = ("lr", "epoch", "epochs", "step", "steps", "time", "seed", "batch", "iter", "iteration",
          "elapsed", "eta", "best", "total", "seconds", "params", "sec", "secs", "took", "takes", "duration", "patience", "grad",
-         "std", "stddev", "stdev", "sd", "deviation", "variance", "scale", "weight", "weights", "coef", "threshold")
+         "std", "stddev", "stdev", "sd", "deviation", "variance", "var", "scale", "weight", "weights", "coef", "threshold")
 
 # In the name of a summary.
 ENDS = ("best", "done", "finished", "restored", "final", "finally", "result", "results", "early", "previous")
@@ -31,6 +31,11 @@ ENDS = ("best", "done", "finished", "restored", "final", "finally", "result", "r
 # Beside the word "score" these say nothing of a direction.
 OF_ANY_SCORE = (*ENDS, "best", "mean", "average", "avg", "median", "overall", "total", "cross", "fold", "folds", "last", "model",
                 "s", "the", "my", "out", "of", "sample")
+
+# Of scores that are to be large; what an "energy_score" or "anomaly_score" is no name says.
+OF_LARGE_SCORE = ("f", "fbeta", "beta", "f2", "f05", "tm", "inception", "clip", "skill", "similarity", "quality", "success", "normalized", "d4rl",
+                  "episode", "episodes", "ep", "game", "em", "macro", "micro", "weighted", "balanced", "top", "match", "matching", "rand",
+                  "completeness", "homogeneity", "fowlkes", "d2", "comet", "bleurt", "cosine")
 
 HALVES = {"precision", "recall", "sensitivity", "specificity"}
 RATES = {"wer", "cer", "eer", "fid"}  # To be small, and yet what the loss is there for.
@@ -90,9 +95,11 @@ def is_metric(name):
 
 
 def is_bare_score(name):
-    """Whether the name says "score" and no measure: "best_score", "val_score". It has no direction of its own."""
+    """Whether the name says "score" and no known measure: "val_score", "energy_score". It has no direction of its own."""
     words = [w for w in words_of(name) if w not in OF_ANY_SCORE and not w.isdigit() and not part_of([w])]
-    return bool(words) and all(w in ("score", "scores") for w in words)
+    others = [w for w in words if w not in ("score", "scores")]
+    is_known = any(w in HIGHER or w in LOWER or w in OF_LARGE_SCORE or w in SIGNS + CHANGES + SHORTFALLS for w in others)
+    return len(others) < len(words) and not is_known
 
 
 def measures_of(name):
@@ -124,7 +131,7 @@ def direction_of(name):
         mode, is_clear = direction_of("_".join(words[sign + 1:]))
         return "min" if mode == "max" else "max", is_clear
     if sign is not None:
-        negated = "_".join(words[sign + 1:])
+        negated = "_".join(w for w in words[sign + 1:] if not part_of([w]))
         if negated.startswith(LIKELIHOOD):
             return "min", True
         if lower:

@@ -12,7 +12,7 @@ from expressions import BEFORE_MESSAGE, beginning_of, count_of, escaped, finds, 
 from groups import group_of, parts_named, words_of_parts
 from lines import lines_of
 from measures import ENDS, direction_of, is_bare_score, is_metric, measures_of, part_of, words_of
-from names import PART_NAMES, Chain, Naming, label_of, measure_in, part_of_line, sentence_of
+from names import PART_NAMES, Chain, Naming, label_of, measure_in, part_of_line, sentence_of, text_before
 from options import dotted
 from origins import origin_of, origin_of_values, part_of_function
 from repeats import repeated, says_the_same
@@ -500,7 +500,7 @@ def label_of_match(regex, parts):
     line, numbers = rendered(parts)
     found = finds(regex, line)[-1]
     i = numbers.index(found) if found in numbers else 0
-    return label_of(parts[i - 1]) if i > 0 and isinstance(parts[i - 1], str) else ""
+    return label_of(text_before(parts, i)) if i > 0 and isinstance(parts[i - 1], str) else ""
 
 
 def boosts_silently(tree):

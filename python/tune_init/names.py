@@ -28,6 +28,21 @@ def spelled(text):
     return COMPLEMENT.sub(instead, text)
 
 
+# "-ELBO: ". Where two words of a line begin so, the strokes may part them: "1 -loss: 0.5 -acc: 0.9".
+MINUS = re.compile(r"(?:^|(?<=[\s|,;:(\[{]))[-−](?=[A-Za-z])")
+MINUS_OF_LIKELIHOOD = re.compile(MINUS.pattern + r"(?=(?:(?:val|valid|test|train|dev|eval)\w*[ _])?(?:elbo|log[ _-]?lik|likelihood))", re.I)
+
+
+def with_minus_spelled(text, line):
+    """"neg ELBO: " of "-ELBO: ". `line`: in which it stands."""
+    return (MINUS_OF_LIKELIHOOD if len(MINUS.findall(line)) > 1 else MINUS).sub("neg ", text)
+
+
+def text_before(parts, i):
+    """What stands before the value at parts[i], with a minus before a name as a word."""
+    return with_minus_spelled(parts[i - 1], "".join("1" if p is None else p for p in parts))
+
+
 def label_of(text):
     """"val acc" of "epoch done, val acc: "."""
     text = spelled(in_full(text))
@@ -156,7 +171,7 @@ class Naming:
         self.labels = {i: self.plain(i) for i in holes}
 
     def plain(self, i):
-        text = spoken(self.parts[i - 1][glued(self.parts, i):])
+        text = spoken(text_before(self.parts, i)[glued(self.parts, i):])
         if COUNTED in text.split("\n")[-1]:
             return ""
         label = name_of_change(label_of(text.split(OLD)[0])) if OLD in text else label_of(text)

@@ -243,13 +243,16 @@ def is_turned(node):
 def add_modes(metrics, tree, source):
     """Says of the metrics that are a score by name alone whether they are to be large, and asks of those that show the contrary of
     what their name says."""
-    scores = None
+    scores, has_neg = None, re.search(r"\bneg_\w", source) is not None
     for metric in metrics:
         value = value_at(metric.printed, metric.order[1]) if metric.printed is not None else None
-        if value is None or not (is_bare_score(metric.name) or is_turned(value)):
+        if value is None or not (is_bare_score(metric.name) or is_turned(value) or has_neg):
             continue
         scores = scores or Scores(tree, source)
-        mode, (by_name, is_clear) = scores.mode_of(value), direction_of(metric.name)
+        evidence = scores.of(value)
+        if not (is_bare_score(metric.name) or is_turned(value) or evidence == ("max", True)):
+            continue
+        mode, (by_name, is_clear) = evidence and evidence[0], direction_of(metric.name)
         if is_bare_score(metric.name):
             metric.mode = mode
         elif mode and is_clear and mode != by_name:
