@@ -85,7 +85,8 @@ class Words:
         nth = bisect.bisect_right(self.ends, place)
         text = with_written_marked(self.line[self.ends[nth - 1] if nth else 0:place])
         for at in range(2 * nth - 1, 0, -2):
-            if not self.parts[at - 1] or not text or not is_count(self.texts[at], text):
+            is_done = re.match(r"[^()\[\]]*[)\]]\s*[,;|]", text) is not None  # "(320 samples), val: ": of the value before.
+            if is_done or not self.parts[at - 1] or not text or not is_count(self.texts[at], text):
                 break
             text = self.parts[at - 1] + COUNTED + text
         return text

@@ -10,9 +10,10 @@ from counts import Words, has_count, is_count, with_counts_marked
 from counters import OF_FOLD, RANK, SUMMARY, counts_batches, ends_epoch, is_mean, level_of, levels_in, summarizes, units_in
 from expressions import NUMBER, escaped, finds, keys_around, within_keys
 from groups import group_of
-from measures import NEVER, PHRASES, in_full, is_metric, part_of, words_of
+from measures import NEVER, PHRASES, in_full, is_metric, is_part_alone, part_of, words_of
 from metrics import ALL_ARE_READ, Metric, column_regex, names_of_header, of_rank, read_on_bar
 from names import Naming, label_of, sentence_of, spelled, with_minus_spelled
+from pairs import DOUBT, FIRST, measure_of, pair_in_log
 
 WORD = r"[A-Za-z](?:[\w./@^-]*[\w@])?"
 VALUE = re.compile(rf"(?<!\w')(?<!\w)({WORD}(?: {WORD})?)([\"']?\s?[:=]\s*'?|\s+)(?=({NUMBER})(?!\w*\d|\.\d))")
@@ -293,10 +294,13 @@ class Log:
                 phrase = PHRASE_AT_END.search(line[:match.end(1)].lower())
                 if phrase and not is_wanted(name):  # "bits per byte"
                     begin, name = phrase.start(), plain(phrase.group(0))
-                if not is_wanted(name) and part_of(words_of(name)) and not re.match(rf"(?:{NUMBER})\s*/", line[match.end():]):
+                pair = pair_in_log(line, match.end())
+                if not is_wanted(name) and part_of(words_of(name)) and (pair or not re.match(rf"(?:{NUMBER})\s*/", line[match.end():])):
                     parts = parts_of(line[:match.end()][-BEFORE_MAX:])
                     of_part, doubt = Naming(parts, is_wanted).of_part(len(parts) - 1, name)
-                    name = of_part or name
+                    name = name if pair else of_part or name
+                if pair and not doubt and (is_wanted(name) or is_part_alone(name)):
+                    doubt = DOUBT.format(match.group(1), pair, "" if is_part_alone(name) else FIRST, measure_of(name))
                 change = old_value_at(line, match.end(), NUMBER)
                 if change:
                     text = line[:match.end()]

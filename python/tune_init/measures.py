@@ -117,6 +117,12 @@ def part_of(words):
     return "training" if is_training else ""
 
 
+def is_part_alone(name):
+    """Whether the name says a part of the data, and nothing else: "val", "held-out"."""
+    words = words_of(name)
+    return part_of(words) != "" and (len(words) == 1 or "_".join(words) in ("held_out", "hold_out", "out_of_sample", "in_sample"))
+
+
 def direction_of(name):
     """(mode, whether the name leaves no doubt about it)"""
     words = words_of(name)

@@ -11,10 +11,11 @@ from counters import OF_FOLD, RANK, SEVERAL_PROCESSES, counts_batches, ends_epoc
 from expressions import BEFORE_MESSAGE, beginning_of, count_of, escaped, finds, is_free_of, keys_around, line_around, regex_for, rendered, within_keys
 from groups import group_of, parts_named, words_of_parts
 from lines import lines_of
-from measures import ENDS, direction_of, is_bare_score, is_metric, measures_of, part_of, words_of
+from measures import ENDS, direction_of, is_bare_score, is_metric, is_part_alone, measures_of, part_of, words_of
 from names import PART_NAMES, Chain, Naming, label_of, measure_in, part_of_line, sentence_of, text_before
 from options import dotted
 from origins import origin_of, origin_of_values, part_of_function
+from pairs import doubts_on_pair
 from repeats import repeated, says_the_same
 from scores import add_modes, shown_values, value_at
 
@@ -120,14 +121,10 @@ def metrics_of_lines(lines, source, more=()):
 def add_plain_parts(lines, source, metrics):
     """Of a line that a loop prints and that names the parts of the data alone, "train 0.3 valid 0.4": what they measure is asked."""
     for line in sorted((line for line in lines if line.is_in_loop), key=precedence):
-        add_metrics_of(line, lines, is_plain_part, source, metrics)
+        add_metrics_of(line, lines, is_part_alone, source, metrics)
     for metric in metrics.values():
         metric.doubts.append(f"nothing says what '{metric.name}' measures: let the script print its name, as in {metric.name}_loss, "
                              "and call tune init again")
-
-
-def is_plain_part(name):
-    return len(words_of(name)) == 1 and part_of(words_of(name)) != ""
 
 
 def text_of_parts(parts):
@@ -465,6 +462,8 @@ def doubts_on(line, i, lines, name):
         yield (f"{name} is of the training data, as '{remark.group(0).strip()}' behind it says: let the script print the validation's value with a "
                f"name before it, as in val_{name}, and call tune init again")
     yield from doubts_on_variable(value_at(line, i), name)
+    if not Chain(line.parts, i).words:
+        yield from doubts_on_pair(line, i, name)
     if line.unknown_part:
         yield (f"the line of {name} is printed for each {line.unknown_part}, and which there are is not seen: let the "
                "expression begin as the line of the validation does, such as ^val")

@@ -6,7 +6,8 @@ import re
 from changes import LOGGED, OLD, is_old_alone, name_of_change
 from counts import COUNTED, NOUN, spoken
 from loops import TIME
-from measures import LOWER, in_full, is_metric, measures_of, part_of, words_of
+from measures import LOWER, in_full, is_metric, is_part_alone, measures_of, part_of, words_of
+from pairs import BETWEEN, DOUBT, has_decimals
 from scores import value_at
 
 BEFORE_VALUE = " :=→>\"'\t|(["  # What parts a name from its value.
@@ -85,7 +86,7 @@ def part_of_line(parts):
             continue
         label = re.search(r"[A-Za-z][\w /.@-]*$", label_text(text)[1].split(OLD)[0].rstrip(BEFORE_VALUE + "*"))
         words = words_of(label.group(0)) if label and i + 1 < len(parts) else []
-        is_of_value = measures_of("_".join(words)) or len(words) == 1 and part_of(words)
+        is_of_value = measures_of("_".join(words)) or is_part_alone("_".join(words))
         texts.append(text[:text.rfind(label.group(0))] if is_of_value else text)
     words = words_of(" ".join(texts))
     named = {part_of([w]) for w in words} | {part_of(words)}
@@ -214,13 +215,17 @@ class Naming:
     def of_part(self, i, label):
         """A plain "val" after "loss" is the validation's loss, but for one after a loss that has a value of its own: of what that
         is the variable says, or nobody."""
-        part = part_of(words_of(label)) if len(words_of(label)) == 1 else ""
+        part = part_of(words_of(label)) if is_part_alone(label) else ""
         behind = self.parts[i + 1] if i + 1 < len(self.parts) else None
-        if not part or behind and behind.startswith("/"):
+        is_pair = behind is not None and BETWEEN.match(behind) is not None and i + 2 < len(self.parts) and self.parts[i + 2] is None
+        is_pair = is_pair and (self.line is None or has_decimals(self.line, i))
+        if not part or behind and behind.startswith("/") and not is_pair:
             return "", ""
         said = said_by(value_at(self.line, i)) if self.line is not None else ""
         if said:
             return f"{PART_NAMES[part]}_{said}", ""
+        if is_pair:
+            return label, DOUBT.format(label, f"0.5{behind}0.6", "", "loss")
         before = [n for j, n in self.labels.items() if j < i and self.is_wanted(n)]
         if before and not part_of(words_of(before[-1])):
             return label, (f"'{label}' stands behind {before[-1]}, and nothing says what it measures: let the script print its name, "
