@@ -94,7 +94,7 @@ def proposed(option):
             "folds", "kfold", "kfolds", "nfolds", "cv", "splits", "repeats", "split", "dry", "test", "eval", "evaluate", "local", "rank", "world", "quick", "limit",
             "train", "mode", "task", "target", "fp16", "bf16", "amp", "profile", "print", "cache",
             "root", "folder", "download", "progress", "silent", "quiet", "version", "config",
-            "examples", "patience", "samples", "mps", "accel", "plot", "figure", "labels", "classes",
+            "examples", "patience", "budget", "samples", "mps", "accel", "plot", "figure", "labels", "classes",
             "vocab", "num_classes", "warmup_steps", "only", "compile", "init", "fastmode", "tensorboard", "mlflow",
             "pretrained", "niter", "iter", "render", "overwrite", "force", "push", "hub")
     lr_words = ("lr", "learning_rate", "eta", "stepsize", "step_size", "learningrate")

@@ -13,6 +13,7 @@ class Option:
         self.kind = kind  # "float", "int", "str", "bool", "path", or None.
         self.default = default
         self.choices = choices
+        self.help = ""  # What the script says of it.
         self.reader = ""  # The function that makes its value of a word.
         self.has_unknown_choices = False  # It takes some values alone, and which is not seen.
         self.low = self.high = None  # The bounds of its values, both among them; those of a float may be open.
@@ -193,6 +194,7 @@ def from_add_argument(call, constants):
     if isinstance(words.get("type"), ast.Name) and words["type"].id == "bool":
         option.kind = "text as bool"
     option.reader = words["type"].id if isinstance(words.get("type"), ast.Name) else ""
+    option.help = str(literal(words.get("help"), constants)[1] or "")
     choices = words.get("choices")
     type_node = words.get("type")
     if isinstance(type_node, ast.Call) and dotted(type_node.func).endswith("Choice"):
@@ -298,6 +300,7 @@ def from_field(name, annotation, default, flag, constants):
     option.is_required = is_required
     option.is_list = text.lower().startswith(("list", "tuple", "typing.list", "sequence"))
     for call in said:
+        option.help = str(literal(next((k.value for k in call.keywords if k.arg == "help"), None), constants)[1] or "")
         add_bounds(option, call, constants)
         add_choices(option, said_choices(call), constants)
     literals = re.search(r"Literal\[([^\[\]]*)\]", text)

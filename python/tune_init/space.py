@@ -5,7 +5,7 @@ import re
 
 from choice import is_printed_once
 from domains import domain_of, is_seed
-from meanings import changes_meaning
+from meanings import changes_meaning, is_run_on_little
 from measures import direction_of
 from metrics import Metric
 from shared_files import SharedFiles, listed
@@ -109,7 +109,7 @@ class Space:
             self.notes.append(f"{option.flag or name} has type=bool, for which every text is true, also False; "
                               "make it action=argparse.BooleanOptionalAction to search over it")
             found = None
-        if found is not None and not option.is_required and changes_meaning(option, self.metric, self.source):
+        if (found is not None or is_run_on_little(option)) and not option.is_required and changes_meaning(option, self.metric, self.source):
             self.changing.append(option.flag.rstrip("=") or name)
             return
         if found is None:

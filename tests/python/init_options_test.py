@@ -58,6 +58,34 @@ class Meaning(unittest.TestCase):
                    "'--scoring', choices=['r2', 'neg_mse']"]
         self.assertEqual(self.left("val_acc", *options), [o.split("'")[1] for o in options])
 
+    def test_how_it_is_measured_and_on_which_made_data(self):
+        options = ["'--average', choices=['macro', 'micro'], default='macro'", "'--quantile', type=float, default=0.5",
+                   "'--tolerance', type=float, default=0.1", "'--n-points', type=int, default=400", "'--num_points', type=int, default=400",
+                   "'--sigma', type=float, default=0.5, help='noise of the synthetic data'",
+                   "'--corruption', type=float, default=0.2", "'--difficulty', type=int, default=2", "'--imbalance-ratio', type=float, default=0.1",
+                   "'--data-fraction', type=float, default=1.0", "'--subsample-data', type=float, default=1.0", "'--input-dim', type=int, default=784", "'--in-channels', type=int, default=3",
+                   "'--sample-rate', type=int, default=16000"]
+        self.assertEqual(self.left("val_acc", *options), [o.split("'")[1] for o in options])
+
+    def test_a_run_on_little_or_with_the_answer(self):
+        options = [f"'--{name}', action='store_true'" for name in ("fast-dev-run", "tiny", "toy-data", "easy", "oracle", "debug")]
+        options.append("'--overfit-batches', type=int, default=0")
+        self.assertEqual(self.left("val_acc", *options), [o.split("'")[1] for o in options])
+
+    def test_names_that_are_alike_are_searched(self):
+        options = ("'--sigma', type=float, default=0.5, help='width of the kernel'", "'--tolerance', type=float, default=0.0001",
+                   "'--sample-rate', type=float, default=0.8", "'--inducing-points', type=int, default=50", "'--easy-margin', action='store_true'",
+                   "'--average', action='store_true'")
+        self.assertEqual(self.left("val_acc", *options), [])
+
+    def test_k_of_folds_and_k_of_the_nearest_neighbours(self):
+        k = "'--k', type=int, default=5"
+        for body in ("cv = KFold(n_splits=a.k)\n", "s = cross_val_score(m, x, y, cv=a.k)\n", "cv = StratifiedKFold(a.k)\n",
+                     "print(f'fold {i}')\n"):
+            self.assertEqual(self.left("val_acc", k, body=body), ["--k"], body)
+        for body in ("m = KNeighborsClassifier(a.k)\ncv = KFold(5)\n", "import click\n@click.command()\ndef f(): pass\n"):
+            self.assertEqual(self.left("val_acc", k, body=body), [], body)
+
     def test_k_of_the_metric_and_k_of_the_nearest_neighbours(self):
         k = "'--k', type=int, default=5"
         self.assertEqual((self.left("recall", k), self.left("acc", k)), (["--k"], []))
@@ -81,7 +109,8 @@ class Seeds(unittest.TestCase):
         return left and left.group(2)
 
     def test_a_seed_that_makes_the_split_is_left(self):
-        for body in ("t, v = train_test_split(x, test_size=0.2, random_state=a.seed)\n", "cv = StratifiedKFold(5, shuffle=True, random_state=a.seed)\n",
+        for body in ("t, v = train_test_split(x, test_size=0.2, random_state=a.seed)\n",
+                     "cv = StratifiedKFold(5, shuffle=True, random_state=a.seed)\n",
                      "t, v = random_split(d, [8, 2], generator=torch.Generator().manual_seed(a.seed))\n",
                      "g = torch.Generator()\ng.manual_seed(a.seed)\nt, v = random_split(d, [8, 2], generator=g)\n",
                      "torch.manual_seed(a.seed)\nt, v = torch.utils.data.random_split(d, [8, 2])\n",
@@ -98,7 +127,8 @@ class Seeds(unittest.TestCase):
 
     def test_a_seed_of_the_training_alone_is_each_trials_own(self):
         for body in ("m = MLPClassifier(random_state=a.seed)\nt, v = train_test_split(x, random_state=0)\n",
-                     "torch.manual_seed(a.seed)\nd = DataLoader(t, shuffle=True)\n", "rng = np.random.default_rng(a.seed)\nW = rng.normal(size=(4, 2))\n",
+                     "torch.manual_seed(a.seed)\nd = DataLoader(t, shuffle=True)\n",
+                     "rng = np.random.default_rng(a.seed)\nW = rng.normal(size=(4, 2))\n",
                      "np.random.seed(0)\nX = np.random.randn(9)\nnp.random.seed(a.seed)\nw = np.random.randn(9)\n",
                      "np.random.seed(a.seed)\nX = np.random.default_rng(0).normal(size=9)\ncv = KFold(5)\n", "key = jax.random.PRNGKey(a.seed)\n"
                      "key, sub = jax.random.split(key)\n", "rng = random.Random(a.seed)\ndef batches():\n    return rng.permutation(9)\n"
