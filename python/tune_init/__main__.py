@@ -15,6 +15,7 @@ import sys
 
 from choice import main_of, rank
 from domains import domain_of
+from lengths import length_of
 from logs import Log
 from metrics import boosts_silently, metrics_of_lines, metrics_of_source, reported_names
 from modules import modules_beside
@@ -81,7 +82,8 @@ def add_python(space, script, source):
     for path, module, text in beside:
         options = options or options_of(module, text, path)
     space.add_options(options)
-    space.use_of_seeds = use_of_seeds([tree, *(module for _, module, _ in beside)], options)
+    space.trees = [tree, *(module for _, module, _ in beside)]
+    space.use_of_seeds = use_of_seeds(space.trees, options)
     for module, text in [(tree, source), *((m, t) for _, m, t in beside)]:
         space.files.add(uses_of(module, text, options), options)
     space.notes += notes_on(tree, source, script, options)
@@ -124,6 +126,7 @@ def add_shell(space, script, shell, source):
             text = file.read()
         tree = parsed(path, text)
         options = options_of(tree, text, path)
+        space.trees.append(tree)
         given = not_given(options, rest) if passes_on else []
         space.use_of_seeds = space.use_of_seeds or use_of_seeds([tree], options)
         space.add_options(given)
@@ -140,6 +143,13 @@ def add_shell(space, script, shell, source):
     if shell.sourced:
         space.notes.append(f"what {shell.sourced} sets is not seen: name such variables under env by hand")
     return metrics
+
+
+def length_in(main_metric, printed, space):
+    """How many values a whole trial prints, by what the script prints; else by the log, which is of a whole trial."""
+    metric = next((m for m in printed if main_metric and m.name == main_metric.name), main_metric)
+    times = main_metric.times if main_metric else 0
+    return length_of(metric, space.trees, space.options) or ((times, "values in the log") if times > 1 else None)
 
 
 def main():
@@ -173,6 +183,7 @@ def main():
         suffix = os.path.splitext(script)[1]
         space.add_options(options_of_foreign(suffix, source))
         metrics = metrics_of_lines(list(lines_of_foreign(suffix, source)), source)
+    printed = metrics
     if log is not None and not reported:
         log = Log(log)
         found = log.metrics()
@@ -189,6 +200,7 @@ def main():
     if main_metric and isinstance(log, Log):
         log.mark_iterations(main_metric, metrics)
     space.source = source
+    space.length = length_in(main_metric, printed, space)
     if placeholders_in(given):  # The command is taken as it is.
         space.files.by_option = {}
     space.settle(main_metric.name if main_metric else "")

@@ -43,7 +43,8 @@ class Space:
         self.left_seeds = []
         self.moved = []  # Options that name files, and name them in the trial's folder.
         self.env = {}
-        self.epochs = 20
+        self.length = None  # How many values of the metric a whole trial prints, and what they are: (20, "epochs").
+        self.trees = []  # Of the script and of those that it imports or starts.
         self.is_shell = False
         self.options, self.source = [], ""
         self.files = SharedFiles()
@@ -63,9 +64,6 @@ class Space:
                 self.add_file(option, given[option.name])
             else:
                 self.add_option(option)
-            is_epochs = option.name in ("epochs", "num_epochs", "n_epochs", "max_epochs")
-            if is_epochs and isinstance(option.default, int):
-                self.epochs = option.default
         self.notes += self.files.notes(self.is_shell)
 
     def is_searched(self, option):
@@ -286,6 +284,12 @@ def space_lines(space):
         yield "  # in the trial's own folder: " + ", ".join(space.moved)
 
 
+def scheduler_line(length, metric):
+    count, unit = length or ("...", "")
+    said = f"max_t: {unit}" if length else f"for max_t give how many values of {metric} a whole trial prints"
+    return f"# scheduler: {{asha: {{max_t: {count}, grace_period: 1}}}}   # stops poor trials early; {said}"
+
+
 def lines_of_file(script, command, space, metrics, main, log):
     metrics = of_one_iteration(metrics, main) if main else metrics
     if main and main.iteration and main.bar.is_drawn_late:
@@ -313,5 +317,5 @@ def lines_of_file(script, command, space, metrics, main, log):
     if main and is_printed_once(main):
         yield f"# no scheduler: {main.name} is printed once a trial, and so no trial can be stopped early"
     else:
-        yield f"# scheduler: {{asha: {{max_t: {space.epochs}, grace_period: 1}}}}   # stops poor trials early; max_t: epochs"
+        yield scheduler_line(space.length, main_name)
     yield "# resources: {cpu: 1, gpu: 1}"

@@ -63,7 +63,8 @@ class Meaning(unittest.TestCase):
                    "'--tolerance', type=float, default=0.1", "'--n-points', type=int, default=400", "'--num_points', type=int, default=400",
                    "'--sigma', type=float, default=0.5, help='noise of the synthetic data'",
                    "'--corruption', type=float, default=0.2", "'--difficulty', type=int, default=2", "'--imbalance-ratio', type=float, default=0.1",
-                   "'--data-fraction', type=float, default=1.0", "'--subsample-data', type=float, default=1.0", "'--input-dim', type=int, default=784", "'--in-channels', type=int, default=3",
+                   "'--data-fraction', type=float, default=1.0", "'--subsample-data', type=float, default=1.0",
+                   "'--input-dim', type=int, default=784", "'--in-channels', type=int, default=3",
                    "'--sample-rate', type=int, default=16000"]
         self.assertEqual(self.left("val_acc", *options), [o.split("'")[1] for o in options])
 
@@ -140,6 +141,40 @@ class Seeds(unittest.TestCase):
         space = space_of("train.py", ARGUMENTS + seed + "t, v = train_test_split(x, random_state=a.seed)\n" + self.LOOP)
         self.assertIn('--seed, "0"', space)
         self.assertIn("--seed 0 (it makes the split)", space)
+
+
+class Lengths(unittest.TestCase):
+    """The number of iterations that the suggested scheduler counts to."""
+
+    def length(self, body, *options):
+        """(max_t, the comment on it)"""
+        declared = "".join(f"p.add_argument({o})\n" for o in options)
+        space = space_of("train.py", ARGUMENTS + declared + "a = p.parse_args()\n" + body)
+        return re.search(r"max_t: ([^,]*), grace_period: 1\}\}   # stops poor trials early; (?:max_t: )?(.*)", space).groups()
+
+    PRINT = "    print(f'epoch {e} val_loss {v}')\n"
+
+    def test_it_is_that_of_the_loop_that_prints_the_metric(self):
+        for body, count in (("NUM_EPOCHS = 200\nfor epoch in range(NUM_EPOCHS):\n", "200"), ("for epoch in tqdm(range(1, 201)):\n", "200"),
+                            ("cfg = dict(epochs=50)\nfor epoch in range(cfg['epochs']):\n", "50"),
+                            ("class Config:\n    epochs = 30\ncfg = Config()\nfor epoch in range(cfg.epochs):\n", "30"),
+                            ("epochs: int = 9\nfor epoch in range(epochs):\n", "9"), ("for epoch in range(tune.iteration(), 8):\n", "8")):
+            self.assertEqual(self.length(body + self.PRINT), (count, "epochs"), body)
+        for option, name in (("'--max-iters', type=int, default=5000", "max_iters"),
+                             ("'--num_train_epochs', type=int, default=5000", "num_train_epochs"),
+                             ("'--n-iter', type=int, default=5000", "n_iter")):
+            self.assertEqual(self.length(f"for i in range(a.{name}):\n" + self.PRINT, option), ("5000", "iterations"))
+        every = "'--eval-every', type=int, default=10"
+        for body in ("for i in range(300):\n  if i % a.eval_every == 0:\n", "step = 0\nwhile step < 300:\n  step += 1\n  if step % 10 == 0:\n",
+                     "for i in range(300):\n  if i % 10 != 0: continue\n  if True:\n"):
+            self.assertEqual(self.length(body + self.PRINT, every), ("30", "iterations"), body)
+        self.assertEqual(self.length("def test():\n" + self.PRINT + "def main():\n    for epoch in range(7):\n        test()\nmain()\n")[0], "7")
+
+    def test_where_it_is_not_known_it_is_to_be_given(self):
+        said = ("...", "for max_t give how many values of val_loss a whole trial prints")
+        for body in ("while True:\n", "for x in loader:\n", "for e in range(9):\n  for x in loader:\n", "for e in range(n()):\n",
+                     "best = 9\nfor e in range(9):\n  v = f()\n  if v < best:\n"):
+            self.assertEqual(self.length(body + self.PRINT, "'--epochs', type=int, default=4"), said, body)
 
 
 class Ranges(unittest.TestCase):
