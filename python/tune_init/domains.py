@@ -4,6 +4,12 @@ import json
 import re
 
 
+# Of these halves and doubles are tried, which a number of heads divides as it does the default.
+WIDTHS = ("hidden", "units", "width", "dim", "channels", "size", "filters", "embed", "neurons", "leaves", "estimators", "features", "nodes", "embd", "emb",
+          "emsize", "nhid", "hid", "embedding", "ffn", "dff")
+MODEL_WIDTHS = ("d_model", "dmodel", "model_d", "d_ff", "d_inner", "d_k", "d_v", "d_kv", "d_head", "d_state", "d_token", "ff", "mlp_d")
+
+
 def is_like(name, *words):
     parts = re.split(r"[_\W]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
     return any(w in parts or (len(w) > 4 and w in name.lower()) for w in words)
@@ -162,9 +168,9 @@ def proposed(option):
         return (f"{{{'randint' if is_whole else 'uniform'}: [{number(option.low)}, {number(high)}]}}",
                 "whole numbers; the end is not a value" if is_whole else "its bounds")
     if option.kind == "int" and is_number and default > 0:
-        if is_like(name, "hidden", "units", "width", "dim", "channels", "size", "filters", "embed",
-                   "neurons", "leaves", "estimators", "features", "nodes", "embd", "emb", "emsize", "nhid", "hid",
-                   "head", "heads", "nhead") and default >= 4:
+        if is_like(name, "head", "heads", "nhead", "nheads"):
+            return f"{{choice: {sorted({max(1, default // 2), default, default * 2})}}}", "around the default"
+        if (is_like(name, *WIDTHS) or name.lower() in MODEL_WIDTHS) and default >= 4:
             return f"{{choice: [{default // 2}, {default}, {default * 2}]}}", "around the default"
         low = max(1, default // 2)
         high = max(low + 2, default * 2 + 1)

@@ -273,6 +273,12 @@ class Domains(unittest.TestCase):
                          {"n_head": "{choice: [2, 4, 8]}", "n_embd": "{choice: [32, 64, 128]}",
                           "batch_size": "{choice: [1, 2, 4]}"})
 
+    def test_widths_of_a_transformer_are_divided_by_its_heads(self):
+        self.assertEqual(self.lines_of("'--d-model', type=int, default=64", "'--d_ff', type=int, default=256", "'--embedding-dim', type=int, default=32",
+                                       "'--n-heads', type=int, default=2"),
+                         {"d_model": "{choice: [32, 64, 128]}", "d_ff": "{choice: [128, 256, 512]}", "embedding_dim": "{choice: [16, 32, 64]}",
+                          "n_heads": "{choice: [1, 2, 4]}"})
+
     def test_the_default_is_within_the_domain(self):
         self.assertEqual(self.lines_of("'--beta1', type=float, default=0.5", "'--gamma', type=float, default=0.99",
                                        "'--dropout', type=float, default=0.75"),
