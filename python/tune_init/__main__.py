@@ -13,11 +13,14 @@ import re
 import shlex
 import sys
 
+from boosting import boosts_silently
 from choice import main_of, rank
 from domains import domain_of
+from expressions import finds
 from lengths import length_of
+from lines import lines_of
 from logs import Log
-from metrics import boosts_silently, metrics_of_lines, metrics_of_source, reported_names
+from metrics import metrics_of_lines, metrics_of_source, reported_names
 from modules import modules_beside
 from foreign import lines_of_foreign, options_of_foreign
 from interfaces import notes_on, notes_on_frameworks, options_of
@@ -145,6 +148,19 @@ def add_shell(space, script, shell, source):
     return metrics
 
 
+def add_what_the_script_says(found, metrics, streams):
+    """Of the metrics of a log: their modes, where they are written to, and whether they are of one class and the like."""
+    by_name = {metric.name: metric for metric in metrics}
+    for metric in found:
+        in_script = by_name.get(metric.name)
+        metric.mode = mode_in_log(metric, in_script and in_script.mode)
+        if metric.source == "stdout" and (in_script.source if in_script else streams - {"stdout"}) not in ("stdout", set()):
+            metric.source = in_script.source if in_script else "both"
+        metric.leads = in_script.leads if in_script is not None else None
+        if in_script is not None and in_script.unit and not metric.unit and finds(in_script.regex, metric.line):
+            metric.unit, metric.unit_names = in_script.unit, in_script.unit_names
+
+
 def length_in(main_metric, printed, space):
     """How many values a whole trial prints, by what the script prints; else by the log, which is of a whole trial."""
     metric = next((m for m in printed if main_metric and m.name == main_metric.name), main_metric)
@@ -189,9 +205,7 @@ def main():
         found = log.metrics()
         if not found:
             refuse(f"{arguments.log}: no metric was found in it, such as 'val_loss: 0.5'")
-        modes = {metric.name: metric.mode for metric in metrics}
-        for metric in found:
-            metric.mode = mode_in_log(metric, modes.get(metric.name))
+        add_what_the_script_says(found, metrics, {line.stream for tree in space.trees for line in lines_of(tree)})
         metrics = found
     given = shlex.split(arguments.command) if arguments.command else []
     command = command_of(script, source, given)

@@ -127,7 +127,7 @@ def of_units(main, metrics):
 
 
 def is_in_loop(metric):
-    return metric.printed.is_in_loop if metric.printed is not None else metric.times > 1
+    return metric.printed.is_in_loop if metric.printed is not None else metric.times > 1 or metric.leads is not None
 
 
 def is_printed_once(metric):
@@ -178,8 +178,9 @@ def main_of(metrics):
         episodes, doubt_on_episodes = of_episodes(main, metrics)
         doubts = [doubt if episodes is main else "", doubt_on_episodes]
         main = of_loop(episodes, metrics)
-        main.doubts += filter(None, doubts if main is episodes else [])
+        main.doubts += filter(None, doubts if main is episodes and main.leads is None else [])
         main.doubts += doubts_on_once(main, metrics)
+    main = next((m for m in metrics if m.leads), main) if main.leads is False else main
     main.doubts += doubts_on_main(main)
     return main
 

@@ -25,6 +25,7 @@ VALUE_NEXT = re.compile(rf"([^\d\n]*?(?:@\d+[^\d\n]*?)?)(?=(?<!\w)(?:{NUMBER})(?
 OF_STDERR = re.compile(r"\d%\|.*\||\bit/s\b|\bs/it\b|\b(?:INFO|WARNING|DEBUG)\b")
 COUNT = re.compile(r"%\|[^|]*\| (\d+)/\d+ ")
 EPOCH = re.compile(r"\b(epoch|step|iteration|iter|round)\b([\s:=#\[(]*)(\d+)", re.I)
+THING = re.compile(r"\b(class|label|category)\s*[:=#]?\s*(\d+)\b(?!\.\d)", re.I)
 NUMBER_NEXT = re.compile(r"[\s:='\"(\[#.+-]*(?:\d|(?:nan|inf|none|null|true|false)\b)", re.I)
 # "split": "val", phase=train
 PAIR = re.compile(r"([\"']?)\b([A-Za-z]\w*)\1\s*[:=]\s*([\"']?)([A-Za-z][\w-]*)\3(?=[\s,;|)\]}]|$)")
@@ -255,20 +256,25 @@ def stands_behind_both(line, match):
     return is_behind and line[end:end + len(word) + 4].lstrip("% ").startswith(word)
 
 
+def units_of(line):
+    """units_in(), with classes and the like, which a script's loop tells of by itself."""
+    return units_in(line) or [(m.group(1).lower(), m.group(2), m.start(2)) for m in THING.finditer(line)]
+
+
 class Log:
     def __init__(self, text):
         self.states = states_of(text)  # Of a bar that is drawn over.
         self.lines = [states[-1] if states else "" for states in self.states]
         self.notes = {}  # metric: what is doubtful in its expression.
         self.headings = headings_of(self.lines)
-        found = {(unit, number) for line in self.lines for unit, number, _ in units_in(line)}
+        found = {(unit, number) for line in self.lines for unit, number, _ in units_of(line)}
         self.units = {unit for unit, number in found if unit == "fold" or (unit, number) != min(n for n in found if n[0] == unit)}
         self.has_units = any(map(self.unit_of, self.lines))
         self.is_mixed = any(OF_STDERR.search(line) for line in self.lines)
 
     def unit_of(self, line):
         """"fold", "shard" and the like of a line, where the log has several; "" for others."""
-        return next((unit for unit, _, _ in units_in(line) if unit in self.units), "")
+        return next((unit for unit, _, _ in units_of(line) if unit in self.units), "")
 
     def metrics(self):
         metrics = self.values_of(is_metric)

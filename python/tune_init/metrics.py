@@ -5,6 +5,7 @@ import re
 
 from bars import NOT_FULL
 from behind import DOUBT_BEHIND, names_behind, stands_behind_both
+from boosting import values_of_boosting
 from changes import LOGGED, OLD
 from counts import COUNTED
 from counters import OF_FOLD, RANK, SEVERAL_PROCESSES, counts_batches, ends_epoch, is_mean, level_of, summarizes, units_in
@@ -45,6 +46,7 @@ class Metric:
         self.is_of_rank = False  # It is read of one rank alone.
         self.part = ""  # Of the data, as its line's first word says.
         self.mode = None  # As the script's expressions say of a "score"; None: they do not say.
+        self.leads = None  # Of values that a framework prints: whether it looks at this one itself, to stop early.
         self.comment = ""  # On the expression.
         self.doubts = []
 
@@ -502,13 +504,6 @@ def label_of_match(regex, parts):
     return label_of(text_before(parts, i)) if i > 0 and isinstance(parts[i - 1], str) else ""
 
 
-def boosts_silently(tree):
-    """Whether every call that trains with XGBoost is told to print nothing. XGBoost ignores `verbose` of a constructor."""
-    words = [{k.arg: ast.unparse(k.value) for k in n.keywords} for n in ast.walk(tree) if isinstance(n, ast.Call)]
-    trained = [w for w in words if "evals" in w or "eval_set" in w]
-    return bool(trained) and all({w.get("verbose"), w.get("verbose_eval")} & {"False", "0", "None"} for w in trained)
-
-
 def framework_metrics(tree, source):
     """Those that a framework prints by itself."""
     has_fit = re.search(r"\.fit\(", source) is not None
@@ -525,16 +520,10 @@ def framework_metrics(tree, source):
         names = [n for text in returned for n in re.findall(r"[\"'](\w+)[\"']\s*:", text) if is_metric(n)]
         for i, name in enumerate(list(dict.fromkeys(names)) + ["loss"]):
             yield Metric("eval_" + name, f"'eval_{name}': '?{{number}}", "stdout", (10**6, i))
-    has_sets = re.search(r"\bevals\s*=|eval_set\s*=", source) is not None
-    if re.search(r"\b(xgb|xgboost)\b", source) and has_sets and not boosts_silently(tree):
-        named = re.findall(r"evals\s*=\s*\[(.*?)\]\s*[,)]", source, re.S)
-        sets = re.findall(r"[\"'](\w+)[\"']", named[0]) if named else []
-        kinds = re.findall(r"eval_metric[\"']?\s*[:=]\s*\[?\s*[\"']([\w@.]+)[\"']", source)
-        data = sets[-1] if sets else "validation_0"
-        kind = kinds[0] if kinds else None
-        if kind is not None:
-            name = f"{data}_{kind}".replace("@", "_")
-            yield Metric(name, f"{data}-{escaped(kind)}:{{number}}", "stdout", (10**6, 0))
+    for i, (name, regex, mode, is_last) in enumerate(values_of_boosting(tree, source)):
+        metric = Metric(name, regex, "stdout", (10**6, i))
+        metric.mode, metric.leads = mode, is_last
+        yield metric
 
 
 def reported_names(tree):

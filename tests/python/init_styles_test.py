@@ -12,13 +12,14 @@ LOOP = 'for epoch in range(3):\n    print(f"epoch {epoch}: val_acc {1 - lr / (ep
 BODY = "    " + LOOP.replace("\n", "\n    ").rstrip() + "\n"
 
 
-def init(name, text, files=(), status=0):
+def init(name, text, files=(), status=0, log=None):
+    files = [*files, ("log.txt", log)] if log else files
     with tempfile.TemporaryDirectory() as folder:
         for path, content in [(name, text), *files]:
             os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
             with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
                 file.write(content)
-        done = subprocess.run([sys.executable, INIT, name], cwd=folder, stdout=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run([sys.executable, INIT, name, *(["--log", "log.txt"] if log else [])], cwd=folder, stdout=subprocess.PIPE, text=True, timeout=60)
     if done.returncode != status:
         raise AssertionError(f"status {done.returncode}: {done.stdout}")
     return done.stdout
@@ -252,9 +253,37 @@ class Xgboost(unittest.TestCase):
         for verbose in ("", ", verbosity=0", ", verbose=False"):
             self.assertIn("\nmetric: validation_0_mae ", init("train.py", self.FIT % (verbose, "")))
 
+    def test_of_several_values_the_one_that_early_stopping_looks_at_leads(self):
+        train = "import xgboost as xgb\np = {'eval_metric': ['error', 'auc', 'logloss']}\nb = xgb.train(p, d, 9, %s)\n"
+        for sets, last in (("evals=[(d, 'train'), (v, 'eval')]", "eval"), ("evals=[(v, 'eval'), (d, 'train')]", "eval"), ("evals=w", "val")):
+            space = init("train.py", "w = [(d, 'train'), (v, 'val')]\n" + train % sets)
+            self.assertIn(f"\nmetric: {last}_logloss ", space)
+            self.assertEqual(space.count("{regex"), 6, space)
+            log = "".join(f"[{i}]\t" + "\t".join(f"{s}-{k}:0.5" for s in ("train", last) for k in ("error", "auc", "logloss")) + "\n" for i in (0, 1))
+            self.assertIn(f"\nmetric: {last}_logloss ", init("train.py", "w = [(d, 'train'), (v, 'val')]\n" + train % sets, log=log))
+        fit = "import xgboost\nm = xgboost.XGBClassifier(eval_metric='auc')\nm.fit(X[:7], y[:7], eval_set=[(X[:7], y[:7]), (X[7:], y[7:])])\n"
+        self.assertIn("\nmetric: validation_1_auc ", init("train.py", fit))
+
     def test_where_nothing_is_printed_the_file_says_what_to_print(self):
         silent = (self.FIT % ("", ", verbose=False")).split("print(")[0]
         self.assertIn('# TO DO: XGBoost prints nothing with verbose=False: let the script print its best_score', init("train.py", silent))
+
+
+class LogsOfScripts(unittest.TestCase):
+    """Beside a log the script is read, too."""
+
+    def test_what_the_script_logs_is_read_of_both_streams(self):
+        text = "import logging\nlog = logging.getLogger()\nfor e in (1, 2):\n    log.info('%s = %s', key, value)\n"
+        self.assertIn(", from: both}", init("train.py", text, log="12:00 - acc = 0.5\n12:01 - acc = 0.25\n"))
+        self.assertNotIn("from:", init("train.py", "print(f'acc = {v}')\n", log="acc = 0.5\nacc = 0.25\n"))
+        text = "import sys\nfor e in (1, 2):\n    print(f'acc = {v}', file=sys.stderr)\n"
+        self.assertIn(", from: stderr}", init("train.py", text, log="acc = 0.5\nacc = 0.25\n"))
+
+    def test_lines_of_classes_are_told(self):
+        log = "".join(f"class {c}: f1 = 0.{c}5\n" for c in (1, 2, 3))
+        self.assertIn("f1 is printed for each class", init("train.py", "x = 1\n", log=log))
+        text = "for c in ('cat', 'dog'):\n    print(f'{c}: f1 = {v}')\n"
+        self.assertIn("f1 is printed for cat and dog", init("train.py", text, log="cat: f1 = 0.5\ndog: f1 = 0.25\n"))
 
 
 class Domains(unittest.TestCase):

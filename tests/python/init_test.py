@@ -59,7 +59,7 @@ class Scripts(unittest.TestCase):
                               {"width": "{choice: [1024, 2048, 4096]}", "amsgrad": "{choice: [--amsgrad, --no-amsgrad]}"}, []),
         "absl_flags.py": ({"loss", "eval_accuracy"}, "eval_accuracy", "max",
                           {"opt": '{choice: ["sgd", "lamb"]}'}, ['--lr, "{lr}"']),
-        "boosting.py": ({"validation_logloss"}, "validation_logloss", "min",
+        "boosting.py": ({"train_logloss", "validation_logloss"}, "validation_logloss", "min",
                         {"max_depth": "{randint: [3, 13]}"}, ['--min-child-weight, "{min_child_weight}"']),
         "summary_lines.py": ({"loss", "val_acc"}, "val_acc", "max", {}, []),
         "dictionary.py": ({"val_loss", "val_acc"}, "val_acc", "max", {}, []),
