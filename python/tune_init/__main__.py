@@ -23,7 +23,8 @@ from logs import Log
 from metrics import metrics_of_lines, metrics_of_source, reported_names
 from modules import modules_beside
 from foreign import lines_of_foreign, options_of_foreign
-from interfaces import notes_on, notes_on_frameworks, options_of
+from given import taken_over
+from interfaces import notes_on, notes_on_frameworks, options_of, unseen_options
 from scores import mode_in_log, mode_of_reported
 from seeds import use_of_seeds
 from shared_files import uses_of, uses_of_shell
@@ -89,6 +90,7 @@ def add_python(space, script, source):
     space.use_of_seeds = use_of_seeds(space.trees, options)
     for module, text in [(tree, source), *((m, t) for _, m, t in beside)]:
         space.files.add(uses_of(module, text, options), options)
+    space.unseen += unseen_options(tree)
     space.notes += notes_on(tree, source, script, options)
     reported = next((found for found in (modes_of_reported(t, text) for t, text in [(tree, source), *(b[1:] for b in beside)])
                      if found), {})
@@ -161,11 +163,11 @@ def add_what_the_script_says(found, metrics, streams):
             metric.unit, metric.unit_names = in_script.unit, in_script.unit_names
 
 
-def length_in(main_metric, printed, space):
+def length_in(main_metric, printed, trees, options):
     """How many values a whole trial prints, by what the script prints; else by the log, which is of a whole trial."""
     metric = next((m for m in printed if main_metric and m.name == main_metric.name), main_metric)
     times = main_metric.times if main_metric else 0
-    return length_of(metric, space.trees, space.options) or ((times, "values in the log") if times > 1 else None)
+    return length_of(metric, trees, options) or ((times, "values in the log") if times > 1 else None)
 
 
 def main():
@@ -214,10 +216,13 @@ def main():
     if main_metric and isinstance(log, Log):
         log.mark_iterations(main_metric, metrics)
     space.source = source
-    space.length = length_in(main_metric, printed, space)
     if placeholders_in(given):  # The command is taken as it is.
         space.files.by_option = {}
-    space.settle(main_metric.name if main_metric else "")
+    space.metric, options = main_metric.name if main_metric else "", list(space.options)
+    if given and not placeholders_in(given):
+        command, space.options = taken_over(command, script, space.options, space.is_searched)
+    space.length = length_in(main_metric, printed, space.trees, options)
+    space.settle()
     if placeholders_in(given):
         space.carry_by_command(placeholders_in(given))
     for line in lines_of_file(script, command, space, metrics, main_metric, log if isinstance(log, Log) else None):

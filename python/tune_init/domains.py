@@ -115,6 +115,7 @@ def proposed(option):
         return f"{{loguniform: [{number(default / 10)}, 1.0]}}", "a rate: on a log scale"
     is_weight_decay = is_like(name, "weight", "wd") and not is_like(name, "lr")
     low = 0.05 if is_like(name, *lr_words) else 0.5
+    low = 0.05 if is_like(name, "rate", "factor") else low
     is_factor = is_like(name, "decay") and not is_weight_decay and is_number and low <= default < 1
     if is_factor:  # Of a schedule, or of a moving average.
         return below_one(default)
@@ -144,7 +145,7 @@ def proposed(option):
     if is_like(name, "dropout", "drop") and option.kind in ("float", "int", None):
         high = max(0.6, min(0.95, default * 1.2)) if is_number else 0.6
         return f"{{uniform: [0.0, {number(high)}]}}", "a probability"
-    if is_like(name, "momentum"):
+    if is_like(name, "momentum", "mom"):
         return "{uniform: [0.5, 0.99]}", "below 1"
     if is_like(name, "smoothing"):
         is_large = is_number and 0.2 < default < 1  # That of a moving average.
@@ -156,6 +157,8 @@ def proposed(option):
         return f"{{uniform: [{number(low)}, 0.999]}}", "below 1"
     if is_like(name, "gamma", "discount", "lam", "tau", "ema") and is_number and 0.9 <= default < 1:
         return "{uniform: [0.9, 0.9999]}", "right below 1"
+    if is_like(name, "ema", "polyak", "averaging") and option.kind == "float" and is_number and 0 < default < 1:
+        return below_one(default)
     if is_like(name, "batch", "batchsize", "bs") and option.kind in ("int", None):
         base = int(default) if is_number and default >= 1 else 64
         sizes = [base // 2, base, base * 2] if base > 1 else [1, 2, 4]

@@ -151,6 +151,22 @@ def of_fixed(tree):
             "and call tune init again"]
 
 
+def unseen_options(tree):
+    """What is said of options whose names the script puts together, and of classes that stand elsewhere."""
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    made = [c.args[0] for c in calls if dotted(c.func).endswith(".add_argument") and c.args and isinstance(c.args[0], (ast.BinOp, ast.JoinedStr))]
+    if made and not re.search(r"\bfields\(", ast.unparse(tree)):  # Of a dataclass they are seen.
+        yield f"options made in a loop are not seen: {ast.unparse(made[0])}"
+    classes = {n.name for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}
+    given = [a for c in calls if dotted(c.func).split(".")[-1] in ("HfArgumentParser", "TrlParser") for a in c.args]
+    names = list(dict.fromkeys(n.id for a in given for n in ast.walk(a) if isinstance(n, ast.Name) and n.id not in classes))
+    variables = {ast.unparse(t) for n in ast.walk(tree) if isinstance(n, ast.Assign) for t in n.targets}
+    names = [name for name in names if name not in variables]
+    if names:
+        example = ", such as --learning_rate" if any(name.endswith("TrainingArguments") for name in names) else ""
+        yield f"options that are fields of {', '.join(names)} are not seen{example}: name them in the command, and write their domains"
+
+
 def notes_on(tree, source, script, options):
     notes = []
     subcommands = Subcommands(tree)

@@ -19,6 +19,8 @@ class Option:
         self.low = self.high = None  # The bounds of its values, both among them; those of a float may be open.
         self.is_low_open = self.is_high_open = False
         self.no_flag = ""  # "--no-shuffle".
+        self.aliases = []  # Its other flags.
+        self.is_given = False  # Its default is the value in the person's command.
         self.is_switch = False  # A flag without a value.
         self.is_list = False
         self.count = 1  # The words that it takes at least.
@@ -194,6 +196,7 @@ def from_add_argument(call, constants):
     if isinstance(words.get("type"), ast.Name) and words["type"].id == "bool":
         option.kind = "text as bool"
     option.reader = words["type"].id if isinstance(words.get("type"), ast.Name) else ""
+    option.aliases = [f for f in flags if f != flag and "/" not in f]
     option.help = str(literal(words.get("help"), constants)[1] or "")
     choices = words.get("choices")
     type_node = words.get("type")

@@ -39,6 +39,7 @@ class Space:
         self.changing = []  # Options that are left as they are, because they change what the metric means.
         self.metric = ""
         self.use_of_seeds = ""  # "it makes the split": then trials with seeds of their own are not to be compared.
+        self.unseen = []  # What is said of options that are not seen.
         self.seeds = []  # Options that get the trial's seed.
         self.left_seeds = []
         self.moved = []  # Options that name files, and name them in the trial's folder.
@@ -52,9 +53,8 @@ class Space:
     def add_options(self, options):
         self.options += options
 
-    def settle(self, metric):
+    def settle(self):
         """Makes words and domains of the options, when the sweep's metric is known."""
-        self.metric = metric
         given = self.files.given()
         held = self.held_places()
         for option in self.options:
@@ -120,7 +120,7 @@ class Space:
             return
         domain, comment = found
         if option.default is not None and not option.is_switch:
-            comment += f"; the script's default is {option.default}"
+            comment += "; " + ("the command gave" if option.is_given else "the script's default is") + f" {option.default}"
         if option.is_switch:
             self.add_switch(option)
         else:
@@ -280,6 +280,7 @@ def space_lines(space):
         yield "  # left as they are: " + "; ".join(left)
     if space.seeds:
         yield f"  # {', '.join(space.seeds)}: each trial has its own, {{tune.seed}}"
+    yield from (f"  # {text}" for text in space.unseen)
     if space.moved:
         yield "  # in the trial's own folder: " + ", ".join(space.moved)
 

@@ -185,9 +185,45 @@ class Ranges(unittest.TestCase):
                                ("'--weight-decay', type=float, default=0.5", "weight_decay: {loguniform: [0.05, 5.0]}"),
                                ("'--smoothing', type=float, default=0.9", "smoothing: {uniform: [0.8, 0.99]}"),
                                ("'--smoothing', type=float, default=0.1", "smoothing: {uniform: [0.0, 0.2]}"),
+                               ("'--mom', type=float, default=0.9", "mom: {uniform: [0.5, 0.99]}"),
+                               ("'--decay-rate', type=float, default=0.3", "decay_rate: {uniform: [0.15, 0.6]}"),
+                               ("'--ema', type=float, default=0.8", "ema: {uniform: [0.6, 0.98]}"),
                                ("'--C', type=float, default=1.0", "C: {loguniform: [0.01, 100.0]}")):
             space = space_of("train.py", ARGUMENTS + f"p.add_argument({option})\n" + PRINTED)
             self.assertIn(f"\n  {domain}   #", space)
+
+
+class NotSeen(unittest.TestCase):
+    def test_options_made_in_a_loop_are_told(self):
+        text = ARGUMENTS + "for name in names():\n    p.add_argument('--' + name, type=float)\n"
+        self.assertIn("\n  # options made in a loop are not seen: '--' + name\n", space_of("train.py", text + PRINTED))
+        self.assertNotIn("not seen", space_of("train.py", ARGUMENTS + PRINTED))
+
+    def test_fields_of_classes_that_stand_elsewhere_are_told(self):
+        text = ("from transformers import HfArgumentParser, TrainingArguments\n@dataclass\nclass Model:\n    rate: float = 0.1\n"
+                "parser = HfArgumentParser((Model, TrainingArguments))\n")
+        space = space_of("train.py", text + PRINTED)
+        self.assertIn("\n  # options that are fields of TrainingArguments are not seen, such as --learning_rate: ", space)
+
+
+class OfTheCommand(unittest.TestCase):
+    """Options that the person's command gives already."""
+
+    def space(self, given, *options):
+        declared = "".join(f"p.add_argument({o})\n" for o in options)
+        return space_of("train.py", ARGUMENTS + declared + PRINTED, given=given)
+
+    def test_a_value_of_the_command_gives_the_range_and_stands_there_once(self):
+        for given in ("torchrun --nproc 2 train.py --lr 0.3", "torchrun --nproc 2 train.py --lr=0.3"):
+            space = self.space(given)
+            self.assertIn('  command: [torchrun, --nproc, "2", train.py, --lr, "{lr}"]\n', space)
+            self.assertIn("  lr: {loguniform: [0.03, 3.0]}   # a rate: on a log scale; the command gave 0.3\n", space)
+
+    def test_what_is_not_searched_over_stays_as_it_is_given(self):
+        options = ("'data'", "'--seed', type=int, default=0", "'--epochs', type=int, default=9")
+        space = self.space("python3 train.py data.csv --seed 7 --epochs 5", *options)
+        self.assertIn('  command: [python3, train.py, data.csv, --seed, "7", --epochs, "5", --lr, "{lr}"]\n', space)
+        self.assertNotIn("TO DO", space)
 
 
 class WhatAnOptionAccepts(unittest.TestCase):
