@@ -133,7 +133,7 @@ def add_shell(space, script, shell, source):
         options = options_of(tree, text, path)
         space.trees.append(tree)
         given = not_given(options, rest) if passes_on else []
-        space.use_of_seeds = space.use_of_seeds or use_of_seeds([tree], options)
+        space.use_of_seeds.update({name.lower(): use for name, use in use_of_seeds([tree], options).items()})
         space.add_options(given)
         space.files.add(uses_of(tree, text, options), given)
         if not metrics:

@@ -21,7 +21,7 @@ class Values:
     def __init__(self, tree, options):
         self.nodes = list(ast.walk(tree))
         self.options = {o.name: o.default for o in options if o.name and type(o.default) is int}
-        self.functions = {n.name: n for n in self.nodes if isinstance(n, FUNCTIONS)}
+        self.switches = {o.name for o in options if o.is_switch and not o.default}  # They are not given.
         self.given, self.fields = {}, {}  # Of variables by their text; of keywords, keys and fields by their names.
         for node in self.nodes:
             if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
@@ -67,6 +67,8 @@ class Values:
             return self.of(node.args[0], depth + 1)
         if isinstance(node, ast.BinOp):
             return self.of_sum(node, depth)
+        if isinstance(node, ast.IfExp) and ast.unparse(node.test).split(".")[-1] in self.switches:
+            return self.of(node.orelse, depth + 1)
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             return self.named(node.slice.value, depth)
         if not isinstance(node, (ast.Name, ast.Attribute)):

@@ -10,6 +10,7 @@ from templates import BRACE_HOLE, PERCENT_HOLE
 BETWEEN = re.compile(r"\s*%?\s*[/|]\s*$")
 # Behind the second, which it says to be no value of the metric.
 OTHER = re.compile(r"\s*(?:s|ms|secs?|seconds?|min|minutes?|h|hours?|it|steps?|epochs?|samples?|batch(?:es)?|MB|GB)\b|\s*[/:=]", re.I)
+NAMED_BEHIND = re.compile(r"\s+[A-Za-z][\w ]*\s*(?:$|[,;|)])")  # "acc 0.5 | 0.3 loss"
 OTHER_NAMES = {"time", "sec", "secs", "seconds", "elapsed", "lr", "rate", "total", "len", "n", "num", "epoch", "epochs", "step", "steps", "batch",
                "batches", "dt", "best", "max", "size", "count"}
 COUNTED = {"error", "err"}  # Also a number of cases: "errors 3/100".
@@ -51,7 +52,8 @@ def second_of_pair(line, i, name):
     behind = line.parts[i + 3] if i + 3 < len(line.parts) else ""
     value = value_at(line, i + 2)
     variable = re.sub(r"\W+", "_", ast.unparse(value)) if value is not None else ""
-    if OTHER.match(behind or "") or set(words_of(variable)) & OTHER_NAMES:
+    is_named = NAMED_BEHIND.match(behind or "") is not None and len(line.parts) <= i + 4
+    if OTHER.match(behind or "") or is_named or set(words_of(variable)) & OTHER_NAMES:
         return None
     is_loss = bool(measures_of(name) & set(LOWER)) and not measures_of(name) & COUNTED
     is_plain = format_at(line, i) is None and format_at(line, i + 2) is None and is_loss and "| " not in line.parts[i + 1] and value is not None
@@ -66,7 +68,8 @@ def doubts_on_pair(line, i, name):
 def pair_in_log(line, end):
     """The two values of which the first stands at `end` of a log's line, "0.2 / 0.9"; "" where there is one, or one that counts."""
     pair = PAIR.match(line, end) or MIXED.match(line, end)
-    return pair.group(0) if pair and not OTHER.match(line[pair.end():]) else ""
+    behind = line[pair.end():] if pair else ""
+    return pair.group(0) if pair and not OTHER.match(behind) and not NAMED_BEHIND.match(behind) else ""
 
 
 def measure_of(name):

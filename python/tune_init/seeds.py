@@ -159,7 +159,11 @@ def given_to(call):
 
 
 def use_of_seeds(trees, options):
-    """What the seed options of a script make, in any of its modules; "" where they are the training's alone."""
-    seeds = [o for o in options if is_seed(o.name)]
-    found = {Seeds(tree, seeds).use() for tree in trees} if seeds else set()
-    return next((use for use in (SPLIT, DATA) if use in found), "")
+    """name: what the seed option makes, SPLIT or DATA, in any of the script's modules; those of the training alone are not named."""
+    found = {}
+    for option in (o for o in options if is_seed(o.name)):
+        named = next((WORDS[w] for w in words_of(option.name) if w in WORDS), "")  # "--split-seed"
+        uses = {named or Seeds(tree, [option]).use() for tree in trees}
+        use = next((use for use in (SPLIT, DATA) if use in uses), "")
+        found.update({option.name: use} if use else {})
+    return found

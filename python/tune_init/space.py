@@ -38,10 +38,10 @@ class Space:
         self.words, self.lines, self.left_out, self.notes = [], [], [], []
         self.changing = []  # Options that are left as they are, because they change what the metric means.
         self.metric = ""
-        self.use_of_seeds = ""  # "it makes the split": then trials with seeds of their own are not to be compared.
+        self.use_of_seeds = {}  # name: "it makes the split": then trials with seeds of their own are not to be compared.
         self.unseen = []  # What is said of options that are not seen.
         self.seeds = []  # Options that get the trial's seed.
-        self.left_seeds = []
+        self.left_seeds = {}  # use: [names]
         self.moved = []  # Options that name files, and name them in the trial's folder.
         self.env = {}
         self.length = None  # How many values of the metric a whole trial prints, and what they are: (20, "epochs").
@@ -138,9 +138,10 @@ class Space:
         """Gives the trial's seed, or one for all trials where it makes the split or the data."""
         name = option.flag.rstrip("=") or option.variable or option.name
         value = "{tune.seed}"
-        if self.use_of_seeds:
+        use = self.use_of_seeds.get(option.name)
+        if use:
             is_plain = isinstance(option.default, int) and not option.is_required
-            self.left_seeds.append(name if is_plain else f"{name} 0")
+            self.left_seeds.setdefault(use, []).append(name if is_plain else f"{name} 0")
             if is_plain and not option.is_positional():
                 return
             value = str(option.default) if is_plain else "0"
@@ -178,7 +179,7 @@ class Space:
             if name not in known:
                 self.notes.append(f"no option of the script is called {name}: write its domain")
                 self.lines.append(f"  {name}: {{uniform: [0.0, 1.0]}}   # TO DO: its domain")
-        self.words, self.env, self.seeds, self.left_seeds = [], {}, [], []
+        self.words, self.env, self.seeds, self.left_seeds = [], {}, [], {}
 
     def add_needed(self, option):
         """The script does not run without it, and nothing says what it should be."""
@@ -274,8 +275,7 @@ def space_lines(space):
     if space.changing:
         verb = "changes" if len(space.changing) == 1 else "change"
         left.append(f"{', '.join(space.changing)} ({verb} what {space.metric or 'the metric'} means)")
-    if space.left_seeds:
-        left.append(f"{', '.join(space.left_seeds)} ({space.use_of_seeds})")
+    left += [f"{', '.join(names)} ({use})" for use, names in space.left_seeds.items()]
     if left:
         yield "  # left as they are: " + "; ".join(left)
     if space.seeds:

@@ -136,6 +136,12 @@ class Seeds(unittest.TestCase):
                      "for e in (1, 2):\n    batches()\n"):
             self.assertIsNone(self.reason(body), body)
 
+    def test_of_two_seeds_the_one_of_the_split_is_left(self):
+        seeds = self.SEED.replace("a = p", "p.add_argument('--split-seed', type=int, default=1)\na = p")
+        space = space_of("train.py", ARGUMENTS + seeds + "t, v = train_test_split(x, random_state=a.split_seed)\n" + self.LOOP)
+        self.assertIn("; --split-seed (it makes the split)", space.replace("are: ", "; "))
+        self.assertIn("  # --seed: each trial has its own, {tune.seed}\n", space)
+
     def test_without_a_default_one_number_is_given_to_all_trials(self):
         seed = "p.add_argument('--seed', type=int)\na = p.parse_args()\n"
         space = space_of("train.py", ARGUMENTS + seed + "t, v = train_test_split(x, random_state=a.seed)\n" + self.LOOP)
@@ -164,6 +170,7 @@ class Lengths(unittest.TestCase):
                              ("'--num_train_epochs', type=int, default=5000", "num_train_epochs"),
                              ("'--n-iter', type=int, default=5000", "n_iter")):
             self.assertEqual(self.length(f"for i in range(a.{name}):\n" + self.PRINT, option), ("5000", "iterations"))
+        self.assertEqual(self.length("for epoch in range(1 if a.quick else 6):\n" + self.PRINT, "'--quick', action='store_true'"), ("6", "epochs"))
         every = "'--eval-every', type=int, default=10"
         for body in ("for i in range(300):\n  if i % a.eval_every == 0:\n", "step = 0\nwhile step < 300:\n  step += 1\n  if step % 10 == 0:\n",
                      "for i in range(300):\n  if i % 10 != 0: continue\n  if True:\n"):
