@@ -75,8 +75,7 @@ class Pairs(unittest.TestCase):
 
     def test_a_count_a_time_and_named_values_are_not_asked(self):
         for line in ("loss 0.3, val 3/100", "accuracy: 95/100 (95%)", "loss: 0.3 | 1.5s", "loss 0.5 (0.6)", "loss: 0.3 | acc: 0.5",
-                     "acc 0.5 | 0.3 loss",
-                     "time 0.5/0.6 loss 0.3"):
+                     "acc 0.5 | 0.3 loss", "time 0.5/0.6 loss 0.3"):
             for answer in self.answers_of(line):
                 self.assertFalse(any("two values" in t for t in answer.to_do), (line, answer.to_do))
         self.assertNotIn("two values", space_of(LOOP + 'print(f"Train/Val loss: {v:.3f}/{w:.3f}")\n'))
