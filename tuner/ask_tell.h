@@ -45,9 +45,9 @@ class AskTellSession {
   int64_t trial_count() const { return static_cast<int64_t>(trials_.size()); }
 
   // The answers to the next line, without line ends: configurations, {"ok":true}, {"done":true}
-  // where the space has no more. A line that cannot be used is an error ("line 3: ..."), and changes
-  // nothing: syntax, unknown keys, a trial that was never asked for or is over, an iteration not
-  // above the last, a number of values that is not that of the objectives.
+  // where the space has no more. A line that cannot be used is an error ("line 3: ..."), and
+  // changes nothing: syntax, unknown keys, a trial that was never asked for or is over, an
+  // iteration not above the last, a number of values that is not that of the objectives.
   Result<std::vector<std::string>> OnLine(std::string_view line, Instant now = {});
 
  private:

@@ -74,8 +74,9 @@ Status TakeOption(const std::string& name, const std::string& text, ProgramRepor
     return InvalidArgument(name + ": read '" + text + "', expected an integer from 1");
   }
   if (report.iteration) {
-    return InvalidArgument("--iteration and training_iteration are two names of one thing: give it "
-                           "once");
+    return InvalidArgument(
+        "--iteration and training_iteration are two names of one thing: give it "
+        "once");
   }
   report.iteration = number;
   return OkStatus();
