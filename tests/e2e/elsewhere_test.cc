@@ -145,7 +145,8 @@ TEST_F(Elsewhere, TwoSweepsOfOneContentShareTheCopyAndItsSetup) {
 TEST_F(Elsewhere, OfSetupsThatNobodyUsesTheLatestUsedStay) {
   std::vector<std::string> earlier;
   for (size_t i = 0; i < limits::kPackagesKeptMax; ++i) {
-    earlier.push_back(away_ / ("cache/setup/earlier-" + std::to_string(i)));
+    const std::string number = std::to_string(i);
+    earlier.push_back(away_ / ("cache/setup/" + std::string(16 - number.size(), '0') + number));
     fs::create_directories(earlier.back() + "/venv");
   }
   const auto now = fs::last_write_time(earlier[0]);
