@@ -132,6 +132,8 @@ def proposed(option):
     is_share = is_like(name, "prob", "probability", "epsilon", "eps") and is_number and 0.05 <= default <= 1
     if is_share and option.kind in ("float", None):
         return f"{{uniform: [{number(default / 2)}, {number(min(1.0, default * 2))}]}}", "a share"
+    if is_like(name, "lambda", "lam") and is_number and 0.8 <= default < 1:  # "--gae-lambda".
+        return "{uniform: [0.8, 0.999]}", "below 1"
     if is_like(name, "decay", "wd", "l1", "l2", "reg", "alpha", "lambda", "lam", "regularization",
                "penalty", "epsilon", "eps", "tol") and option.kind in ("float", None):
         if is_number and default > 0:

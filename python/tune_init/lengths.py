@@ -126,8 +126,15 @@ class Lengths:
             step = self.step_of(loop, inner) if turns else None
             if step is None:
                 return None
-            total *= -(-turns // step)
+            total *= min(turns, -(-turns // step) + self.turns_beside(loop, inner))
         return total
+
+    @staticmethod
+    def turns_beside(loop, inner):
+        """1 of `if step % 10 == 0 or step == last:`, which prints once more where the last is no tenth."""
+        tests = [n.test for n in ast.walk(loop) if isinstance(n, ast.If) and any(m is inner for s in n.body for m in ast.walk(s))]
+        found = [t for t in tests if isinstance(t, ast.BoolOp) and isinstance(t.op, ast.Or) and any(isinstance(m, ast.Mod) for m in ast.walk(t))]
+        return sum(len(t.values) - 1 for t in found)
 
     def turns_of(self, loop):
         """How many turns a loop has."""

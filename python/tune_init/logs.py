@@ -12,7 +12,7 @@ from expressions import NUMBER, escaped, finds, keys_around, within_keys
 from groups import group_of
 from measures import NEVER, PHRASES, in_full, is_metric, is_part_alone, part_of, words_of
 from metrics import ALL_ARE_READ, Metric, column_regex, names_of_header, of_rank, read_on_bar
-from names import Naming, label_of, sentence_of, spelled, with_minus_spelled
+from names import Naming, label_of, part_of_line, sentence_of, spelled, with_minus_spelled
 from pairs import DOUBT, FIRST, measure_of, pair_in_log
 
 WORD = r"[A-Za-z](?:[\w./@^-]*[\w@])?"
@@ -421,6 +421,9 @@ class Log:
         first_rank = of_first_rank(regex, main)
         metric = Metric(name, regex, "both" if self.is_mixed else "stdout", (order, place))
         metric.line = line.strip()
+        first_word = re.match(r"[^A-Za-z]*([A-Za-z]+)(?!\w)", line)
+        parts = {part_of_line(parts_of(line)), part_of([first_word.group(1).lower()]) if first_word else ""}
+        metric.part = "validation" if "validation" in parts else ""
         metric.times = len(main)
         metric.unit, metric.is_mean = self.unit_of(line), is_mean(line)
         headings = list(dict.fromkeys(self.headings[i] for i, other in enumerate(self.lines) if other in main))

@@ -13,13 +13,13 @@ AT_K = ("recall", "precision", "hits", "hit", "ndcg", "map", "mrr", "ap", "top")
 WORDS_ASIDE = ("type", "fn", "function", "std", "level", "size", "n", "num")
 
 # Whatever the metric is. A name that ends so:
-ENDINGS = ("scoring", "metric", "threshold", "top k", "topk",  # how it is measured,
+ENDINGS = ("scoring", "metric", "threshold", "thres", "thresh", "top k", "topk", "topn",  # how it is measured,
            "horizon", "window", "year", "task", "env", "environment", "env id", "env name", "game", "reward scale",  # what is to be done,
            "subset", "noise", "corruption", "difficulty",  # on what data,
            "imbalance", "imbalance ratio", "imbalance factor", "imb ratio", "imb factor",
            "fast dev run", "overfit batches")  # and on how little.
 # The whole name:
-NAMES = ("quantile", "quantiles",
+NAMES = ("quantile", "quantiles", "top",
          "points", "npoints", "data points", "input dim", "in dim", "in channels", "input channels", "in chans", "in features",
          "data fraction", "data frac", "dataset fraction", "fraction data", "subsample data", "data subsample", "data ratio", "data percent",
          "data percentage", "data portion")

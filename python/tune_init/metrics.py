@@ -12,6 +12,7 @@ from counters import OF_FOLD, RANK, SEVERAL_PROCESSES, counts_batches, ends_epoc
 from expressions import BEFORE_MESSAGE, beginning_of, count_of, escaped, finds, is_free_of, keys_around, line_around, regex_for, rendered, within_keys
 from groups import group_of, parts_named, words_of_parts
 from lines import lines_of
+from loops import literals_of, targets_of
 from measures import ENDS, direction_of, is_bare_score, is_metric, is_part_alone, measures_of, part_of, words_of
 from names import PART_NAMES, Chain, Naming, label_of, measure_in, part_of_line, sentence_of, text_before
 from options import dotted
@@ -89,7 +90,7 @@ def regex_in(line, i, others, group):
     if line.parts[i - 1].startswith(LOGGED) and short.startswith(r"\b"):
         candidates.append(BEFORE_MESSAGE + short[2:])
     candidates += [beginning_of(line.parts, i), beginning_of(line.parts, i, r"\S+?"),
-                   beginning_of(line.parts, i, r"[^\s\[\]]+"), escaped(last) + "{number}"]
+                   beginning_of(line.parts, i, r"[^\s\[\]]+"), re.sub(r"\s+", r"\\s+", escaped(last)) + "{number}"]
     right = [c for c in candidates if finds(c, text)[-1:] == [numbers[i]]]
     right.sort(key=lambda c: count_of(c, text) > 1)  # Of two values in a line the last is read, but not without a doubt.
     for regex in right + [c + tail_of(line, i, c) for c in right]:
@@ -464,11 +465,27 @@ def doubts_on(line, i, lines, name):
         yield (f"{name} is of the training data, as '{remark.group(0).strip()}' behind it says: let the script print the validation's value with a "
                f"name before it, as in val_{name}, and call tune init again")
     yield from doubts_on_variable(value_at(line, i), name)
+    splits = parts_of_loop(line)
+    if splits and not part_of(words_of(name)):
+        yield (f"{name} is printed for each of {', '.join(splits)} in the same words, below a line of its own: let the script say in the same "
+               f"line which it is, as in val_{name}, and call tune init again. {ALL_ARE_READ}")
     if not Chain(line.parts, i).words:
         yield from doubts_on_pair(line, i, name)
     if line.unknown_part:
         yield (f"the line of {name} is printed for each {line.unknown_part}, and which there are is not seen: let the "
                "expression begin as the line of the validation does, such as ^val")
+
+
+def parts_of_loop(line):
+    """The texts of a loop over parts of the data that the line does not show, nor is printed for one of: ["train", "val"]; [] for others."""
+    for loop in (n for n in line.loops if isinstance(n, ast.For)):
+        texts = [v for v in literals_of(loop, {}) if isinstance(v, str)]
+        tests = [n.test for n in ast.walk(loop) if isinstance(n, ast.If) and any(m is line.call for m in ast.walk(n))]
+        looked_at = [line.call, line.printing, *tests]
+        is_told = any(isinstance(n, ast.Name) and n.id in targets_of(loop) for v in looked_at for n in ast.walk(v))
+        if len({part_of([t.lower()]) for t in texts} - {""}) > 1 and not is_told:
+            return texts
+    return []
 
 
 def doubts_on_variable(value, name):

@@ -29,7 +29,7 @@ ORDERS = ("permutation", "permuted", "shuffle", "randperm", "choice", "sample")
 DRAWS = ("normal", "randn", "standard_normal", "uniform", "rand", "random", "randint", "integers", "multivariate_normal", "binomial",
          "poisson", "bernoulli", "gauss", "exponential", "laplace", "random_sample")
 OF_DATA = ("x", "xs", "xx", "y", "ys", "yy", "data", "dataset", "input", "inputs", "target", "targets", "label", "labels", "feature", "features",
-           "noise", "train", "val", "valid", "test", "images", "signal", "series", "points", "samples", "xtrain", "ytrain", "xtr", "ytr")
+           "noise", "px", "prices", "rows", "records", "docs", "sentences", "tokens", "train", "val", "valid", "test", "images", "signal", "series", "points", "samples", "xtrain", "ytrain", "xtr", "ytr")
 
 
 class Seeds:
@@ -41,6 +41,7 @@ class Seeds:
         self.functions = {n.name: n for n in self.nodes if isinstance(n, ast.FunctionDef)}
         self.names = {re.split(r"\W", o.flag.lstrip("-"))[-1].lower() or o.name for o in options}
         self.names |= {o.name for o in options}
+        self.appended = set()  # Calls whose values are added to a list.
         self.drawn = set()  # What holds the seed, or a generator that it begins: variables by their text.
         self.seedings = []  # (line, module, whether by the seed)
         for _ in range(4):  # One holds what another does.
@@ -123,7 +124,7 @@ class Seeds:
                 return DATA
             return SPLIT if depth == 0 else ""  # Else of the batches.
         if last in DRAWS:
-            return DATA if depth == 0 and is_named_as_data(targets) else ""
+            return DATA if (depth == 0 or call in self.appended) and is_named_as_data(targets) else ""
         if MADE_DATA.match(last):
             return DATA
         return SPLIT if any(k.arg in SPLIT_WORDS for k in call.keywords) else next(WORDS[w] for w in words_of(last) if w in WORDS)
@@ -146,6 +147,11 @@ class Seeds:
             if isinstance(node, (ast.Assign, ast.Return)) and node.value is not None:
                 names = [ast.unparse(n).split(".")[-1] for t in getattr(node, "targets", []) for n in (t.elts if isinstance(t, ast.Tuple) else [t])]
                 targets.update((inner, names) for inner in ast.walk(node.value) if isinstance(inner, ast.Call))
+        for call in self.calls:  # series.append(rng.gauss(0, 1))
+            if isinstance(call.func, ast.Attribute) and call.func.attr in ("append", "extend") and call.args:
+                inner = [n for n in ast.walk(call.args[0]) if isinstance(n, ast.Call)]
+                targets.update((n, [ast.unparse(call.func.value).split(".")[-1]]) for n in inner)
+                self.appended.update(inner)
         found = {self.use_of(call, targets.get(call, [])) for call in self.calls}
         return next((use for use in (SPLIT, DATA) if use in found), "")
 

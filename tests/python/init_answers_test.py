@@ -162,6 +162,31 @@ class Places(unittest.TestCase):
                 with self.subTest(line):
                     self.assertEqual((answer.metric, answer.values), (name, ["0.25", "0.5"]))
 
+    def test_a_log_in_which_the_lines_first_words_name_the_data_is_read_as_the_script_is(self):
+        for one, other in (("Train Epoch: {e} Loss: 1 Acc: {loss}", "Valid Epoch: {e} Loss: 2 AUROC: {acc}"),
+                           ("Epoch {e} [train] Loss: 1 Acc: {loss}", "Epoch {e} [valid] Loss: 2 F1: {acc}")):
+            log = "".join((one + "\n" + other + "\n").format(e=e, acc=e / 4, loss=e / 8) for e in (1, 2))
+            for answer in (Answer(self.LOOP + f'print(f"{one}")\n    print(f"{other}")\n'), Answer("x = 1\n", log)):
+                with self.subTest(other):
+                    self.assertEqual((answer.metric in ("auroc", "f1"), answer.values), (True, ["0.25", "0.5"]))
+
+    def test_values_of_a_loop_over_the_parts_of_the_data_below_lines_of_their_own_are_asked(self):
+        loop = "for split in ('train', 'dev', 'test'):\n    f1 = 0.5\n"
+        for body in ("    print(f'== {split} ==')\n    print(f'F1: {f1:.3f}')\n", "    print(split)\n    print('F1:', f1)\n"):
+            answer = Answer(loop + body)
+            self.assertTrue(any("f1 is printed for each of train, dev, test in the same words" in t for t in answer.to_do), answer.to_do)
+        for body in ("    print(f'{split} F1: {f1:.3f}')\n", "    if split == 'dev':\n        print(f'F1: {f1:.3f}')\n",
+                     "    if split == 'train': continue\n    print('%s F1: %.2f' % (split, f1))\n"):
+            answer = Answer(loop + body)
+            self.assertFalse(any("in the same words" in t for t in answer.to_do), answer.to_do)
+
+    def test_a_value_that_is_padded_behind_its_name_is_found(self):
+        line = "| epoch {e:3d} | time: {loss:5.2f}s | valid loss {loss:5.2f} | valid ppl {acc:8.2f}"
+        answer = Answer(self.LOOP + f'print(f"{line} *")\n    print(f"{line.replace("valid", "test")}")\n')
+        self.assertEqual((answer.metric, len(answer.values)), ("valid_loss", 2))
+        regex = re.search(r"valid_ppl: \{regex: '(.*?)'\}", answer.space).group(1)
+        self.assertEqual(expressions.finds(regex, line.format(e=1, acc=0.25, loss=0.5) + " *"), ["0.25"])
+
     def test_a_name_before_its_value_goes_first(self):
         for line in ("acc {acc} ({loss} best acc)", "acc {acc} on {e} test images", "{e} epochs, acc {acc}"):
             self.assertEqual(Answer(self.LOOP + f'print(f"{line}")\n').values, ["0.25", "0.5"], line)

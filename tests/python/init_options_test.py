@@ -22,7 +22,7 @@ class Amounts(unittest.TestCase):
     def test_a_range_holds_the_default_and_nothing_that_the_name_rules_out(self):
         for name, default, expected in (("alpha", -1.0, None), ("lr-power", -0.5, None), ("cutmix-prob", 1.0, "[0.5, 1.0]"),
                                         ("epsilon-start", 1.0, "[0.5, 1.0]"), ("beta", 4.0, "[2.0, 8.0]"),
-                                        ("eps", 1e-08, "[1.0e-09, 1.0e-07]"), ("beta1", 0.9, "[0.8, 0.999]")):
+                                        ("eps", 1e-08, "[1.0e-09, 1.0e-07]"), ("gae_lambda", 0.95, "[0.8, 0.999]"), ("beta1", 0.9, "[0.8, 0.999]")):
             space = space_of("train.py", ARGUMENTS + f"p.add_argument('--{name}', type=float, default={default})\n" + PRINTED)
             self.assertIn(f"left as they are: --{name}" if expected is None else expected, space, name)
 
@@ -55,7 +55,7 @@ class Meaning(unittest.TestCase):
         options = ["'--horizon', type=int, default=12", "'--threshold', type=float, default=0.5", "'--window', type=int, default=10",
                    "'--noise', type=float, default=0.1", "'--subset', type=int, default=1000", "'--year', type=int, default=2020",
                    "'--reward-scale', type=float, default=1.0", "'--env', choices=['CartPole', 'Pendulum']",
-                   "'--scoring', choices=['r2', 'neg_mse']"]
+                   "'--scoring', choices=['r2', 'neg_mse']", "'--top-n', type=int, default=10", "'--iou-thres', type=float, default=0.5"]
         self.assertEqual(self.left("val_acc", *options), [o.split("'")[1] for o in options])
 
     def test_how_it_is_measured_and_on_which_made_data(self):
@@ -123,6 +123,7 @@ class Seeds(unittest.TestCase):
 
     def test_a_seed_that_makes_the_data_is_left(self):
         for body in ("x, y = make_classification(100, random_state=a.seed)\n", "x, y = load_data(seed=a.seed)\n",
+                     "rng = random.Random(a.seed)\nseries = [0.0]\nfor _ in range(9):\n    series.append(0.5 * series[-1] + rng.gauss(0, 1))\n",
                      "rng = np.random.default_rng(a.seed)\nX = rng.normal(size=(9, 2))\n", "np.random.seed(a.seed)\nX = np.random.randn(9, 2)\n"):
             self.assertEqual(self.reason(body), "it makes the data", body)
 
@@ -175,6 +176,8 @@ class Lengths(unittest.TestCase):
         for body in ("for i in range(300):\n  if i % a.eval_every == 0:\n", "step = 0\nwhile step < 300:\n  step += 1\n  if step % 10 == 0:\n",
                      "for i in range(300):\n  if i % 10 != 0: continue\n  if True:\n"):
             self.assertEqual(self.length(body + self.PRINT, every), ("30", "iterations"), body)
+        for body, count in (("for it in range(31):\n  if it % 10 == 0 or it == 30:\n", "5"), ("for i in range(6):\n  if i % 1 == 0 or i == 5:\n", "6")):
+            self.assertEqual(self.length(body + self.PRINT), (count, "iterations"), body)
         self.assertEqual(self.length("def test():\n" + self.PRINT + "def main():\n    for epoch in range(7):\n        test()\nmain()\n")[0], "7")
 
     def test_where_it_is_not_known_it_is_to_be_given(self):
