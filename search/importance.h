@@ -31,8 +31,8 @@ struct ParameterImportance {
   // Nine tenths of the shares of trials drawn anew lie between these.
   double low = 0;
   double high = 0;
-  // Whether the losses depend on it. Where they depend on nothing, one sweep in 20 has a parameter
-  // that is called clear.
+  // Whether the losses depend on it by itself, as they do not on one of two whose product decides.
+  // Where they depend on nothing, one sweep in 20 has a parameter that is called clear.
   bool is_clear = false;
 };
 

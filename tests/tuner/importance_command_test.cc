@@ -123,7 +123,7 @@ TEST_F(ImportanceCommandTest, AnotherMetricIsWeighedInTheDirectionThatIsSaid) {
 
 TEST_F(ImportanceCommandTest, WhatChanceWouldShowIsToldAsThat) {
   WriteSweep(*OpenStore(path_), "one", 64);
-  EXPECT_THAT(Ask({}).err, HasSubstr("no clearer than chance: net/depth"));
+  EXPECT_THAT(Ask({}).err, HasSubstr("by itself no clearer than chance: net/depth"));
   // Of 20 metrics that are noise one is expected to have a parameter that is called clear.
   WriteSweep(*OpenStore(path_), "few", 16);
   int told = 0;

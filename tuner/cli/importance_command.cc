@@ -84,9 +84,11 @@ void PrintForPerson(const FoundSweep& sweep, const Objective& objective,
   if (weighed.parameters.front().share == 0) {
     err << "all trials have the same value: no parameter made a difference\n";
   } else if (!is_any_clear) {
-    err << "too few trials to tell: what each parameter shows is what chance would show\n";
+    err << "too few trials to tell: what each parameter shows by itself is what chance would "
+           "show\n";
   } else if (!unclear.empty()) {
-    err << "no clearer than chance: " << unclear << "\n";
+    err << "by itself no clearer than chance: " << unclear
+        << " (a large share is then due to several together, or to chance)\n";
   }
 }
 

@@ -382,7 +382,7 @@ Result<Chart> Importance(Database& database, const FoundSweep& sweep) {
   chart.notes.push_back(note +
                         "; in brackets: nine tenths of the shares where trials are drawn anew");
   if (std::any_of(chart.bars.begin(), chart.bars.end(), [](const Bar& b) { return !b.is_clear; })) {
-    chart.notes.push_back("pale: no clearer than chance");
+    chart.notes.push_back("pale: by itself no clearer than chance");
   }
   return chart;
 }

@@ -29,7 +29,7 @@ export function ImportanceView({ shown: view }: { shown: Shown }) {
                     <i class={p.is_clear ? "clear" : "unclear"} style={{ width: `${100 * p.share}%` }} />
                     <b style={{ left: `${100 * p.low}%`, width: `${100 * (p.high - p.low)}%` }} />
                   </div>
-                  {!p.is_clear && <span class="soft">no clearer than chance</span>}
+                  {!p.is_clear && <span class="soft">by itself no clearer than chance</span>}
                 </td>
               </tr>
             ))}
