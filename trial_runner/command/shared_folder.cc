@@ -79,9 +79,9 @@ bool IsFileLookedAt(const std::string& name) {
 
 // Where this process and those above it write what they say: `tune run > out.txt` writes there, and
 // no trial does, although a shell truncates it at each resume.
-std::set<std::pair<dev_t, ino_t>> OutputsAbove() {
+FileIdentities OutputsAbove() {
   constexpr int kProcessesMax = 8;
-  std::set<std::pair<dev_t, ino_t>> outputs;
+  FileIdentities outputs;
   pid_t pid = getpid();
   for (int i = 0; i < kProcessesMax && pid > 1; ++i) {
     const std::string process = "/proc/" + std::to_string(pid);
@@ -115,9 +115,10 @@ std::string TailHash(const std::string& path, int64_t end) {
 
 // Of one file that the record may know. Nothing: it has not changed.
 std::optional<SeenFile> LookAtFile(const std::string& path, const std::string& name,
-                                   const FolderRecord& record) {
+                                   const FileIdentities& outputs, const FolderRecord& record) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  if (outputs.contains({info.st_dev, info.st_ino})) return std::nullopt;
   SeenFile seen{name, info.st_ino, info.st_size, NanosecondsOf(info.st_mtim), false, ""};
   const auto known = record.files().find(name);
   if (known == record.files().end()) {
@@ -137,10 +138,10 @@ std::optional<SeenFile> LookAtFile(const std::string& path, const std::string& n
 
 // Nothing: there is too much to look at.
 std::optional<std::vector<SeenFile>> LookAt(const std::string& folder, const std::string& artifacts,
+                                            const FileIdentities& outputs,
                                             const FolderRecord& record) {
   const int64_t begin_ns = ReadClock(CLOCK_THREAD_CPUTIME_ID);
   std::vector<SeenFile> changed;
-  const std::set<std::pair<dev_t, ino_t>> outputs = OutputsAbove();
   std::error_code error;
   int count = 0;
   fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error);
@@ -161,9 +162,7 @@ std::optional<std::vector<SeenFile>> LookAt(const std::string& folder, const std
     if (!it->is_regular_file(ignored) || !IsFileLookedAt(it->path().filename().string())) continue;
     const std::string name = path.substr(std::min(path.size(), folder.size() + 1));
     if (!IsUtf8(name)) continue;
-    struct stat info;
-    if (lstat(path.c_str(), &info) != 0 || outputs.contains({info.st_dev, info.st_ino})) continue;
-    if (auto seen = LookAtFile(path, name, record)) changed.push_back(*std::move(seen));
+    if (auto seen = LookAtFile(path, name, outputs, record)) changed.push_back(*std::move(seen));
   }
   return changed;
 }
@@ -238,14 +237,15 @@ void WithRecord(const std::string& path, const FolderMember& member,
   Rewrite(file, record->Encode());
 }
 
-void Look(const std::string& folder, const FolderMember& member, FolderRecord& record) {
+void Look(const std::string& folder, const FolderMember& member, const FileIdentities& outputs,
+          FolderRecord& record) {
   constexpr int64_t kCostShare = 20;              // A look takes at most a twentieth of the time.
   constexpr int64_t kPauseMaxNs = 1'000'000'000;  // The clock of a boot before is another one.
   const int64_t pause_ns = record.next_look_ns() - ReadClock(CLOCK_MONOTONIC);
   if (record.has_given_up() || (pause_ns > 0 && pause_ns < kPauseMaxNs)) return;
   const int64_t begin_ns = ReadClock(CLOCK_THREAD_CPUTIME_ID);
   const std::string artifacts = fs::path(member.sweep).parent_path().string();
-  if (const auto changed = LookAt(folder, artifacts, record)) {
+  if (const auto changed = LookAt(folder, artifacts, outputs, record)) {
     record.OnLook(*changed);
   } else {
     record.GiveUp();
@@ -275,6 +275,7 @@ SharedFolder::SharedFolder(std::string folder, const std::string& artifact_dir,
     member_.metric_files.push_back((fs::path(folder_) / file).lexically_normal().string());
   }
   record_file_ = RecordFileOf(folder_);
+  outputs_ = OutputsAbove();
 }
 
 void SharedFolder::Begin() {
@@ -282,7 +283,7 @@ void SharedFolder::Begin() {
   if (record_file_.empty()) return;
   WithRecord(record_file_, member_, [&](FolderRecord& record) {
     record.OnGone(member_.process);  // It runs one trial at a time.
-    Look(folder_, member_, record);
+    Look(folder_, member_, outputs_, record);
     record.OnBegin(member_);
   });
 }
@@ -293,7 +294,7 @@ std::vector<std::string> SharedFolder::End(bool has_values) {
   WithRecord(record_file_, member_, [&](FolderRecord& record) {
     const std::optional<FolderRecord::Rival> rival = record.RivalOf(member_.trial);
     record.OnEnd(member_.trial);
-    Look(folder_, member_, record);
+    Look(folder_, member_, outputs_, record);
     if (!has_values) return;
     if (rival) {
       notes.push_back("metrics of two sweeps: trials of " + ToUtf8(rival->sweep) +

@@ -9,12 +9,18 @@
 // Thread rule: one thread; processes keep apart by a lock.
 #pragma once
 
+#include <sys/types.h>
+
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "trial_runner/command/folder_record.h"
 
 namespace tune {
+
+using FileIdentities = std::set<std::pair<dev_t, ino_t>>;
 
 class SharedFolder {
  public:
@@ -36,6 +42,7 @@ class SharedFolder {
   const std::string config_;                  // A hash.
   std::vector<std::string> contents_before_;  // Of the metric files, hashes; empty: not there.
   std::string record_file_;                   // Empty: there can be none.
+  FileIdentities outputs_;                    // Where the tuner writes what it says.
 };
 
 }  // namespace tune
