@@ -8,6 +8,7 @@
 #include "tuner/cli/attach_command.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/control_command.h"
+#include "tuner/cli/resume_command.h"
 #include "tuner/cli/retrain_command.h"
 #include "tuner/cli/run_command.h"
 #include "tuner/cli/try_command.h"

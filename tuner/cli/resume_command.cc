@@ -1,0 +1,335 @@
+#include "tuner/cli/resume_command.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "core/counted.h"
+#include "core/json.h"
+#include "core/limits.h"
+#include "core/posix/environment.h"
+#include "core/posix/real_clock.h"
+#include "search/searcher.h"
+#include "trial_runner/trainable_catalog.h"
+#include "trial_runner/trial_programs.h"
+#include "tuner/cli/artifact_cleanup.h"
+#include "tuner/cli/background.h"
+#include "tuner/cli/complain.h"
+#include "tuner/cli/gather_provenance.h"
+#include "tuner/cli/listening.h"
+#include "tuner/cli/live_view.h"
+#include "tuner/cli/secret_environment.h"
+#include "tuner/cli/stored_ask_tell.h"
+#include "tuner/cli/sweep.h"
+#include "tuner/cli/sweep_start.h"
+#include "tuner/provenance.h"
+#include "tuner/recovery.h"
+#include "tuner/search_problem.h"
+#include "tuner/spec_difference.h"
+#include "tuner/spec_reader.h"
+#include "tuner/sqlite/sqlite_store.h"
+
+namespace tune {
+namespace {
+
+int Complain(const Status& status) { return Complain(status, std::cerr); }
+
+// What is not as it was when the sweep began; it goes on all the same. Returns what of that the
+// trials' values may show.
+std::vector<std::string> WarnOfDifferences(const StoredExperiment& experiment,
+                                           const Provenance& now) {
+  const Result<Provenance> was = DecodeProvenance(experiment.provenance);
+  if (!was.ok()) return {};
+  for (const std::string& line : DescribeDifferences(*was, now)) {
+    std::cerr << "warning: changed since " << experiment.name << " began: " << line << "\n";
+  }
+  return DescribeProgramDifferences(*was, now);
+}
+
+// As told, else as the sweep was told when it began.
+Result<WorkerCapacity> LocalOfResume(const ResumeOptions& options,
+                                     const StoredExperiment& experiment,
+                                     const ResourceRequest& request) {
+  const Result<Provenance> began = DecodeProvenance(experiment.provenance);
+  const bool is_told = options.cpus || options.gpus || !began.ok();
+  if (is_told || (!began->cpus && !began->gpus)) {
+    return FindLocalCapacity(request, options.cpus, options.gpus);
+  }
+  std::string offer;
+  if (began->cpus) offer += " --cpus " + std::to_string(*began->cpus);
+  if (began->gpus) offer += " --gpus " + std::to_string(*began->gpus);
+  std::cerr << "the tuner's own worker offers what it did when " << experiment.name
+            << " began:" << offer << "\n";
+  return FindLocalCapacity(request, began->cpus, began->gpus);
+}
+
+// The named experiment, or the latest one that is not finished.
+Result<StoredExperiment> FindToResume(const ResumeOptions& options, Store& store) {
+  TUNE_ASSIGN_OR_RETURN(const std::vector<StoredExperiment> experiments, store.ListExperiments());
+  const StoredExperiment* latest = nullptr;
+  std::string names;  // The latest first.
+  for (auto it = experiments.rbegin(); it != experiments.rend(); ++it) {
+    // Sweeps of tune ask have no tuner.
+    const Result<Value> spec = ParseJson(it->spec);
+    if (spec.ok() && IsAskTell(*spec)) {
+      if (it->name != options.name) continue;
+      return InvalidArgument("nothing to resume: " + it->name +
+                             " is a sweep of tune ask; go on with tune ask and tune tell");
+    }
+    names += (names.empty() ? "" : ", ") + it->name;
+    if (latest == nullptr) latest = &*it;
+    const bool is_open =
+        it->status == ExperimentStatus::kRunning || it->status == ExperimentStatus::kInterrupted;
+    if (options.name.empty() ? is_open : it->name == options.name) return *it;
+  }
+  if (latest == nullptr) {
+    return InvalidArgument("nothing to resume: " + options.db_path +
+                           (experiments.empty() ? " holds no sweep"
+                                                : " holds only sweeps of tune ask; go on with "
+                                                  "tune ask and tune tell"));
+  }
+  if (options.name.empty()) return *latest;  // Finished; the caller says so.
+  return InvalidArgument("nothing to resume: there is no sweep '" + options.name + "' in " +
+                         options.db_path + "; it holds " + names);
+}
+
+// Whether a sweep of `samples` trials is longer than one of `others`; -1 has no end.
+bool IsMore(int64_t samples, int64_t others) {
+  return samples != others && (samples < 0 || (others >= 0 && samples > others));
+}
+
+// The new total of `tune resume --samples`: by the rules of the file, and not below the present
+// one.
+Status CheckNewTotal(int64_t samples, const StoredExperiment& experiment,
+                     const ControllerOptions& sweep) {
+  const std::string read = "--samples: read " + std::to_string(samples);
+  if (samples == 0 || samples < -1 || samples > limits::kSamplesMax) {
+    return InvalidArgument(read + ", expected an integer from 1 to " +
+                           std::to_string(limits::kSamplesMax) + ", or -1 for no limit");
+  }
+  if (IsMore(experiment.samples, samples)) {
+    return InvalidArgument(
+        read + ", but " + experiment.name + " has " +
+        (experiment.samples < 0 ? "no limit" : std::to_string(experiment.samples)) +
+        " already; the new total cannot be less");
+  }
+  return MakeSearcher(sweep.spec.search, ProblemOf(sweep.spec, sweep.space, samples, sweep.seed))
+      .status();
+}
+
+// What --space FILE and --set change.
+struct ChangesOfResume {
+  std::optional<SettingsChanged> event;
+  std::vector<std::string> lines;  // For a person.
+  int64_t samples = 0;             // The file's; those of the sweep without one.
+  std::vector<Secret> secrets;     // Which the event does not hold.
+};
+
+// Settings may change; what the sweep was decided by must be the same.
+Result<ChangesOfResume> ReadChanges(const ResumeOptions& options,
+                                    const StoredExperiment& experiment,
+                                    const ExperimentSpec& present) {
+  ChangesOfResume changes;
+  changes.samples = experiment.samples;
+  if (options.space_path.empty() && options.overrides.empty()) return changes;
+  Value document = present.document;
+  if (options.space_path.empty()) {
+    for (const std::string& assignment : options.overrides) {
+      TUNE_RETURN_IF_ERROR(ApplyOverride(assignment, document));
+      if (assignment.starts_with("samples=")) {
+        return InvalidArgument(
+            "--set: the number of samples is changed with tune resume --samples");
+      }
+    }
+    changes.secrets = TakeSecrets(document);
+  } else {
+    TUNE_ASSIGN_OR_RETURN(const ExperimentSpec file,
+                          ReadSpecFile(options.space_path, options.overrides));
+    document = file.document;
+    changes.samples = file.samples;
+    changes.secrets = file.secrets;
+  }
+  const std::string source = options.space_path.empty() ? "--set" : options.space_path;
+  TUNE_ASSIGN_OR_RETURN(const ExperimentSpec wanted,
+                        InterpretSpec(document, source, present.base_dir, true));
+  std::vector<std::string> differences = DescribeSpecDifferences(present, wanted);
+  if (options.space_path.empty() && wanted.seed != present.seed) {
+    differences.push_back("seed: it keys every draw of the sweep");
+  }
+  if (options.space_path.empty() && wanted.name != present.name) {
+    differences.push_back("name: its artifacts lie under it");
+  }
+  if (!differences.empty()) {
+    std::string text = source + " differs from what " + experiment.name +
+                       " was begun with; leave it out, or begin a new sweep with tune run:";
+    for (const std::string& difference : differences) text += "\n  " + difference;
+    return InvalidArgument(text);
+  }
+  const Value changed = WithSettings(present.document, document);
+  changes.lines = DescribeSettingsChanges(present.document, changed);
+  if (!changes.lines.empty()) changes.event = SettingsChanged{ToJson(changed)};
+  return changes;
+}
+
+int64_t ErrorCount(const ExperimentController& controller) {
+  return std::count_if(
+      controller.trials().begin(), controller.trials().end(),
+      [](const TrialRecord& trial) { return trial.row.status == TrialStatus::kError; });
+}
+
+bool IsOver(const StoredExperiment& experiment) {
+  return experiment.status == ExperimentStatus::kFinished ||
+         experiment.status == ExperimentStatus::kStopped;
+}
+
+// The caller holds the writer's lock: no tuner lives.
+void CleanUp(const ResumeOptions& options, const StoredExperiment& experiment, Instant now) {
+  const std::string ended = EndWhatTrialsLeftBehind(options.db_path);
+  if (!ended.empty()) std::cerr << ended << "\n";
+  if (const Status s = CleanUpAfterTuner(options.db_path, experiment.name, now); !s.ok()) {
+    std::cerr << "warning: " << s.message() << " (tune gc tries again)\n";
+  }
+}
+
+// What its trials on this machine need may have been moved since: without it each would fail.
+Status CheckStillThere(const ExperimentSpec& spec, const ExperimentController& controller,
+                       const SweepSurroundings& surroundings, const std::string& data_dir) {
+  if (!surroundings.has_local_worker() || controller.trials().empty()) return OkStatus();
+  const Status there = CheckInputs(spec.trainable, controller.trials().front().configuration,
+                                   {spec.base_dir, data_dir, EnvironmentText("PATH")});
+  if (there.ok()) return there;
+  const Result<std::string> kind = TrainableKind(spec.trainable);
+  if (!kind.ok() || *kind != "command") return there;
+  return InvalidArgument(there.message() +
+                         "; put back what was moved, or say where it is now: --set "
+                         "trainable.working_dir=FOLDER");
+}
+
+int Resume(const ResumeOptions& options, Background* background) {
+  const RealClock clock;
+  Result<std::unique_ptr<SqliteStore>> store =
+      SqliteStore::Open(options.db_path, Access::kWrite, clock.Now());
+  if (!store.ok() && store.status().code() == StatusCode::kNotFound) {
+    return Complain(NotFound("nothing to resume: " + store.status().message()));
+  }
+  if (!store.ok()) return Complain(store.status());
+  const Result<StoredExperiment> experiment = FindToResume(options, **store);
+  if (!experiment.ok()) return Complain(experiment.status());
+  const bool has_other_total = options.samples && *options.samples != experiment->samples;
+  const bool may_change = !options.space_path.empty() || !options.overrides.empty();
+  if (IsOver(*experiment) && !has_other_total && !options.errored && !may_change) {
+    CleanUp(options, *experiment, clock.Now());  // It may have been killed after its last commit.
+    std::cerr << "sweep " << experiment->name << " is finished; nothing to resume ("
+              << ShellCommand("resume", experiment->name, options.db_path)
+              << " --samples N extends it, --errored tries failed trials again"
+              << (experiment->spec.find("\"sweep_time\"") == std::string::npos
+                      ? ""
+                      : ", --set limits.sweep_time=TIME goes on after that limit")
+              << ")\n";
+    return 0;
+  }
+
+  Result<RecoveredExperiment> recovered =
+      Recover(*experiment, ArtifactsDirOf(options.db_path), **store);
+  if (!recovered.ok()) return Complain(recovered.status());
+  ExperimentSpec spec = recovered->controller->options().spec;
+  const Result<ChangesOfResume> changes = ReadChanges(options, *experiment, spec);
+  if (!changes.ok()) return Complain(changes.status());
+  if (changes->event) {
+    Result<ExperimentSpec> changed =
+        InterpretStoredSpec(changes->event->document, experiment->name, spec.base_dir, true);
+    if (!changed.ok()) return Complain(changed.status());
+    spec = *std::move(changed);
+  }
+  const int64_t total = options.samples.value_or(changes->samples);
+  const bool extends = IsMore(total, experiment->samples);
+  if (options.samples || extends) {
+    const Status s = CheckNewTotal(total, *experiment, recovered->controller->options());
+    if (!s.ok()) return Complain(s);
+  }
+  const int64_t error_count = options.errored ? ErrorCount(*recovered->controller) : 0;
+  // A limit that ended it may be another one now.
+  const ExperimentController& was = *recovered->controller;
+  const bool is_short = was.trial_count_max() < 0 ||
+                        static_cast<int64_t>(was.trials().size()) < was.trial_count_max();
+  const bool goes_on = changes->event && experiment->status == ExperimentStatus::kFinished &&
+                       is_short && spec.limits.sweep_time != was.options().spec.limits.sweep_time;
+  if (IsOver(*experiment) && !extends && error_count == 0 && !goes_on) {
+    std::cerr << "sweep " << experiment->name << " is finished"
+              << (options.errored ? " and no trial of it failed" : "") << "; nothing to resume\n";
+    return 0;
+  }
+  SweepSurroundings surroundings;
+  surroundings.db_path = options.db_path;
+  surroundings.program_dir = options.program_dir;
+  Result<WorkerCapacity> local = LocalOfResume(options, *experiment, spec.resources);
+  if (!local.ok()) return Complain(local.status());
+  surroundings.local = *std::move(local);
+  const Result<std::string> listen =
+      ListenOfResume(options.listen, ArtifactsDirOf(options.db_path), experiment->name);
+  if (!listen.ok()) return Complain(listen.status());
+  surroundings.listen = *listen;
+  surroundings.token_validity = options.token_validity;
+  surroundings.checkpoint_bytes_max = options.checkpoint_bytes_max;
+  surroundings.log = options.log;
+  if (options.ui) surroundings.page = options.page;
+  if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
+  SetSecrets(changes->secrets, std::cerr);
+  if (const Status s = CheckEnvironment(spec, surroundings, options.program_dir); !s.ok()) {
+    return Complain(s.At("the stored spec of " + experiment->name));
+  }
+  if (const Status s = CheckStillThere(spec, was, surroundings, options.data_dir); !s.ok()) {
+    return Complain(s.At("the stored spec of " + experiment->name));
+  }
+  const Result<std::string> kind = TrainableKind(spec.trainable);
+  if (kind.ok()) surroundings.trainable_kind = *kind;
+  Result<WorkingPackage> package =
+      PackWorkingFolder(spec, options.db_path, !surroundings.listen.empty());
+  if (!package.ok()) return Complain(package.status());
+  for (const std::string& warning : package->warnings) std::cerr << "warning: " << warning << "\n";
+  surroundings.package = *std::move(package);
+
+  if (const Status s = LeaveTerminal(background, experiment->name, surroundings); !s.ok()) {
+    return Complain(s.At("--detach"));
+  }
+  const std::vector<std::string> program_changes = WarnOfDifferences(
+      *experiment, GatherProvenance(spec, {TUNE_VERSION, options.command_line, options.data_dir}));
+  CleanUp(options, *experiment, clock.Now());
+  Result<std::vector<Event>> first_events =
+      KnownAtStart(spec, recovered->last_step, options.db_path);
+  if (!first_events.ok()) return Complain(first_events.status());
+  first_events->push_back(TunerRestarted{!surroundings.listen.empty()});
+  if (program_changes != was.program_changes()) {
+    first_events->push_back(ProgramChanged{program_changes});
+  }
+  if (changes->event) first_events->push_back(*changes->event);
+  if (extends) first_events->push_back(SamplesExtended{total});
+  if (options.errored && error_count > 0) first_events->push_back(ErroredRetried{});
+  if (options.errored && error_count == 0) std::cerr << "no trial failed: --errored does nothing\n";
+  for (const std::string& line : changes->lines) std::cerr << "from now on " << line << "\n";
+  std::cerr << "sweep " << experiment->name << ": going on from "
+            << Counted(static_cast<int64_t>(recovered->controller->trials().size()), "trial")
+            << "\n";
+  return ConductSweep(surroundings, *experiment, *recovered->controller, recovered->last_step,
+                      *first_events, **store, clock);
+}
+
+}  // namespace
+
+int ResumeCommand(const ResumeOptions& options) {
+  if (const Status s = CheckLog(options.log); !s.ok()) return Complain(s);
+  if (const Status s = CheckPage(options.ui, options.page); !s.ok()) return Complain(s);
+  if (options.listen != kListenOff) {
+    if (const Status s = CheckListen(options.listen); !s.ok()) return Complain(s);
+  }
+  if (access(options.db_path.c_str(), F_OK) != 0) {
+    return Complain(InvalidArgument("nothing to resume: there is no database " + options.db_path));
+  }
+  if (!options.detach) return Resume(options, nullptr);
+  return RunInBackground([&](Background& background) { return Resume(options, &background); },
+                         std::cout, std::cerr);
+}
+
+}  // namespace tune
