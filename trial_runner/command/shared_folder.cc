@@ -10,9 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <set>
@@ -23,6 +21,7 @@
 #include "core/posix/file_descriptor.h"
 #include "core/posix/private_folder.h"
 #include "core/utf8.h"
+#include "trial_runner/worker/process_tree.h"
 
 namespace tune {
 namespace {
@@ -82,22 +81,16 @@ bool IsFileLookedAt(const std::string& name) {
 FileIdentities OutputsAbove() {
   constexpr int kProcessesMax = 8;
   FileIdentities outputs;
-  pid_t pid = getpid();
-  for (int i = 0; i < kProcessesMax && pid > 1; ++i) {
-    const std::string process = "/proc/" + std::to_string(pid);
+  std::optional<pid_t> pid = getpid();
+  for (int i = 0; i < kProcessesMax && pid && *pid > 1; ++i) {
+    const std::string process = "/proc/" + std::to_string(*pid);
     for (const char* const fd : {"/fd/1", "/fd/2"}) {
       struct stat info;
       if (stat((process + fd).c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
         outputs.insert({info.st_dev, info.st_ino});
       }
     }
-    std::string text;
-    std::getline(std::ifstream(process + "/stat"), text);
-    // Behind its name, which may hold anything, its state and its parent's number.
-    const size_t name_end = text.rfind(')');
-    if (name_end == std::string::npos) break;
-    pid = static_cast<pid_t>(
-        std::strtol(text.c_str() + std::min(name_end + 3, text.size()), nullptr, 10));
+    pid = LivingParentOf(*pid);
   }
   return outputs;
 }
