@@ -13,15 +13,6 @@
 namespace tune {
 namespace {
 
-std::string ObjectivesText(const std::vector<Objective>& objectives) {
-  std::string text;
-  for (const Objective& objective : objectives) {
-    text += (text.empty() ? "" : ", ") + objective.metric +
-            (objective.mode == Mode::kMax ? " (max)" : " (min)");
-  }
-  return text;
-}
-
 // What a stored document says of its objectives: it has been checked when its sweep began.
 std::vector<Objective> ObjectivesOf(const Value& document) {
   const auto items = [&](std::string_view key) {
@@ -55,8 +46,8 @@ Result<StoredExperiment> FindEarlier(const ExperimentSpec& spec, Store& store) {
   const std::vector<Objective> theirs = ObjectivesOf(*document);
   if (theirs == spec.objectives()) return earlier;
   return InvalidArgument("from: the sweep '" + earlier.name + "' follows " +
-                         ObjectivesText(theirs) + ", this one " +
-                         ObjectivesText(spec.objectives()));
+                         DescribeObjectives(theirs) + ", this one " +
+                         DescribeObjectives(spec.objectives()));
 }
 
 // By trial: what searchers were told of it then.

@@ -135,6 +135,15 @@ Status ReadObjectives(const SpecSection& root, ExperimentSpec& spec) {
 
 }  // namespace
 
+std::string DescribeObjectives(const std::vector<Objective>& objectives) {
+  std::string text;
+  for (const Objective& objective : objectives) {
+    text += (text.empty() ? "" : ", ") + objective.metric +
+            (objective.mode == Mode::kMax ? " (max)" : " (min)");
+  }
+  return text;
+}
+
 bool IsFifo(const Value& scheduler) {
   return scheduler.is_null() || scheduler == Value("fifo") ||
          (scheduler.is_map() && scheduler.Find("fifo") != nullptr);
@@ -228,6 +237,14 @@ Status CheckSweepName(std::string_view name) {
       "read " + Shown(Value(std::string(name))) + ", expected 1 to " +
       std::to_string(kSweepNameBytesMax) +
       " bytes on one line, without '/', that are not '.', '..', 'tls' or 'control.sock'");
+}
+
+Status CheckNewSweepName(std::string_view name) {
+  TUNE_RETURN_IF_ERROR(CheckSweepName(name));
+  if (!name.starts_with('-')) return OkStatus();
+  return InvalidArgument("read " + Shown(Value(std::string(name))) +
+                         ", expected a name that does not begin with '-': commands would take it "
+                         "for an option");
 }
 
 Result<ExperimentSpec> InterpretSpec(const Value& document, std::string_view file,

@@ -55,6 +55,9 @@ struct Objective {
   friend bool operator==(const Objective&, const Objective&) = default;
 };
 
+// "acc (max), flops (min)".
+std::string DescribeObjectives(const std::vector<Objective>& objectives);
+
 struct ExperimentSpec {
   std::string name;
   // Of the first objective, which is the only one in most sweeps: `value`, the best trial and the

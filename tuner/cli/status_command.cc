@@ -218,13 +218,8 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   if (sweep.status == kStatePaused) head += "; tune unpause goes on";
   if (sweep.status == "INTERRUPTED") head += "; go on with: " + status.resume_command;
   lines.push_back(head);
-  std::string objectives;
-  for (const Objective& objective : sweep.objectives) {
-    objectives += (objectives.empty() ? "" : ", ") + Printable(objective.metric) +
-                  (objective.mode == Mode::kMax ? " (max)" : " (min)");
-  }
-  lines.push_back("metric     " + objectives + ", scheduler " + Printable(sweep.scheduler) +
-                  ", seed " + sweep.seed);
+  lines.push_back("metric     " + Printable(DescribeObjectives(sweep.objectives)) + ", scheduler " +
+                  Printable(sweep.scheduler) + ", seed " + sweep.seed);
   std::string trials =
       "trials     " + std::to_string(status.Total(status.trials)) +
       (status.trial_count_max >= 0 ? " of " + std::to_string(status.trial_count_max) : "");

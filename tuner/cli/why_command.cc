@@ -103,22 +103,12 @@ void PrintAttempts(const TrialHistory& history, const WhyOptions& options, std::
   }
 }
 
-// "acc (max), flops (min)".
-std::string Objectives(const FoundSweep& sweep) {
-  if (sweep.objectives.size() < 2) return Printable(sweep.metric) + " (" + sweep.mode + ")";
-  std::string text;
-  for (const Objective& objective : sweep.objectives) {
-    text += (text.empty() ? "" : ", ") + Printable(objective.metric) +
-            (objective.mode == Mode::kMax ? " (max)" : " (min)");
-  }
-  return text;
-}
-
 void PrintForPerson(const TrialHistory& history, const WhyOptions& options, std::ostream& out) {
   const FoundSweep& sweep = history.trial.sweep;
   out << "trial " << Printable(history.trial.Name()) << ": " << history.status << "\n"
       << "why            " << ExplainStatus(history) << "\n"
-      << "scheduler      " << Printable(sweep.scheduler) << " on " << Objectives(sweep) << "\n"
+      << "scheduler      " << Printable(sweep.scheduler) << " on "
+      << Printable(DescribeObjectives(sweep.objectives)) << "\n"
       << "configuration  " << DescribeConfig(history.config) << "\n";
   if (history.best_value && history.best_iteration) {
     out << "best           " << Printable(sweep.metric) << " = " << ShortNumber(*history.best_value)
