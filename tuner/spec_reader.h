@@ -22,6 +22,9 @@ Status ApplyOverride(std::string_view assignment, Value& document);
 
 // A sweep's name is a folder's too: one line of at most 190 bytes, without '/'.
 Status CheckSweepName(std::string_view name);
+// The same for a sweep that is to begin: commands would take "-x" for an option. One that was begun
+// by an older build may have such a name, and goes on.
+Status CheckNewSweepName(std::string_view name);
 
 // Checks everything that the document alone can tell: keys (nearest valid one named), types,
 // ranges, the space, the search and scheduler options, and the trainable's own options and metric

@@ -216,6 +216,9 @@ TEST(AskTell, BadInputIsOneLineAndChangesNothing) {
   TestFolder folder;
   folder.Write("study.yaml", kSpace);
   EXPECT_EQ(RunTune(folder, {"tell", "0", "1"}).exit_status, 2);
+  const ProgramResult named = RunTune(folder, {"ask", "study.yaml", "--name", "-x"});
+  EXPECT_EQ(named.exit_status, 2);
+  EXPECT_NE(named.err.find("a name that does not begin with '-'"), std::string::npos) << named.err;
   EXPECT_EQ(folder.Names(), std::vector<std::string>{"study.yaml"});
   ASSERT_EQ(RunTune(folder, {"ask", "study.yaml"}).exit_status, 0);
   const std::pair<std::vector<std::string>, std::string> cases[] = {

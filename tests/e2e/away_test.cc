@@ -323,20 +323,6 @@ TEST(Resume, AnotherSpaceIsRefusedWithTheDifference) {
   EXPECT_EQ(Query(folder, "select count(*) from trials"), std::vector<std::string>{"4"});
 }
 
-TEST(Resume, OfAFinishedSweepRefusesATotalBelowItsOwn) {
-  TestFolder folder;
-  folder.Write("space.yaml", CurveSpace("0"));
-  ASSERT_EQ(RunTune(folder, {"run", "space.yaml", "--samples", "2"}).exit_status, 0);
-  const ProgramResult none = RunTune(folder, {"resume", "--samples", "0"});
-  EXPECT_EQ(none.exit_status, 2);
-  EXPECT_NE(none.err.find("--samples: read 0, expected"), std::string::npos) << none.err;
-  const ProgramResult fewer = RunTune(folder, {"resume", "--samples", "1"});
-  EXPECT_EQ(fewer.exit_status, 2);
-  EXPECT_NE(fewer.err.find("--samples: read 1, but space has 2 already"), std::string::npos)
-      << fewer.err;
-  EXPECT_EQ(RunTune(folder, {"resume", "--samples", "2"}).exit_status, 0);
-}
-
 TEST(Run, WhatWouldBeTakenForAnOptionOrContradictsItselfIsRefused) {
   TestFolder folder;
   folder.Write("space.yaml", CurveSpace("0"));

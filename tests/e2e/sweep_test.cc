@@ -189,8 +189,8 @@ TEST(Sweep, TheNewTotalOfAResumeIsHeldToTheRulesOfTheFile) {
                    "trainable: {curve: {value: \"x\"}}\nmetric: loss\nmode: min\nsamples: 2\n"
                    "space: {x: {grid_search: [1, 2, 3]}}\n");
   ASSERT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
-  // The last of them has more trials in its grid than a sweep may have.
-  for (const std::string total : {"-2", "9000000000000000000", "4000000"}) {
+  // The last but one has more trials in its grid than a sweep may have; the last is below its own.
+  for (const std::string total : {"-2", "0", "9000000000000000000", "4000000", "1"}) {
     const ProgramResult result = RunTune(folder, {"resume", "--samples", total});
     EXPECT_EQ(result.exit_status, 2) << total << ": " << result.err;
     EXPECT_NE(result.err.find("samples"), std::string::npos) << result.err;

@@ -111,9 +111,8 @@ void PrintPlan(const ExperimentSpec& spec, int64_t trial_count, uint64_t seed,
                const SweepSurroundings& surroundings) {
   std::cout << "dry run: " << spec.name << " would start with seed " << seed << "\n"
             << "  trials     " << TrialsText(trial_count, spec.samples) << "\n  metric     "
-            << spec.metric << " (" << (spec.mode == Mode::kMax ? "max" : "min")
-            << ")\n  scheduler  " << SchedulerText(spec) << "\n  each needs "
-            << DescribeRequest(spec.resources) << "\n  worker     "
+            << DescribeObjectives(spec.objectives()) << "\n  scheduler  " << SchedulerText(spec)
+            << "\n  each needs " << DescribeRequest(spec.resources) << "\n  worker     "
             << DescribeCapacity(surroundings.local) << "\n  database   " << surroundings.db_path
             << "\nnothing was started or written\n";
 }
@@ -192,16 +191,9 @@ int RunCommand(const RunOptions& options) {
 }
 
 int RunSpec(ExperimentSpec spec, const RunOptions& options) {
-  if (options.name) {
-    if (const Status s = CheckSweepName(*options.name).At("--name"); !s.ok()) return Complain(s);
-    spec.name = *options.name;
-  }
-  // A sweep that was begun otherwise, long ago, may still have such a name.
-  if (spec.name.starts_with('-')) {
-    return Complain(InvalidArgument("--name: read " + Printable(spec.name) +
-                                    ", expected a name that does not begin with '-': commands "
-                                    "would take it for an option"));
-  }
+  if (options.name) spec.name = *options.name;
+  const char* const place = options.name ? "--name" : "name";
+  if (const Status s = CheckNewSweepName(spec.name).At(place); !s.ok()) return Complain(s);
   const bool seed_is_drawn = !options.seed && !spec.seed;
   const uint64_t seed = options.seed ? *options.seed : spec.seed ? *spec.seed : DrawEntropy() >> 11;
 

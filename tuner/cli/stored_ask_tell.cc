@@ -85,8 +85,10 @@ Result<std::unique_ptr<StoredAskTell>> StoredAskTell::Open(const std::string& db
                                                            const Clock& clock) {
   spec.trainable = Value(kTrainable);
   spec.document.Set("trainable", Value(kTrainable));
+  const bool is_there = std::filesystem::exists(db_path);
+  if (!is_there) TUNE_RETURN_IF_ERROR(CheckNewSweepName(name).At("--name"));
   const bool needs_database = !spec.from.empty() && StudyOf(spec) == nullptr;
-  if (needs_database && !std::filesystem::exists(db_path)) {
+  if (needs_database && !is_there) {
     return InvalidArgument("from: there is no database " + db_path);
   }
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store,
@@ -98,6 +100,7 @@ Result<std::unique_ptr<StoredAskTell>> StoredAskTell::Open(const std::string& db
     TUNE_RETURN_IF_ERROR(CheckSame(experiment, stored, spec));
     return GoOn(std::move(store), experiment, stored, clock);
   }
+  TUNE_RETURN_IF_ERROR(CheckNewSweepName(name).At("--name"));
   TUNE_RETURN_IF_ERROR(TakeOptunaTrials(spec));
   NewExperiment wanted;
   wanted.created_at = clock.Now();
