@@ -226,14 +226,25 @@ bool Cluster::MayPutOff(const Want& want) const {
          HasGoodOtherThan(*want.failed_on, want.request);
 }
 
-std::vector<LeaseTable::Lease> Cluster::Grant(const ResourceRequest& request,
-                                              const std::set<WorkerId>& except, TrialNumber trial,
-                                              AttemptNumber attempt, const std::string& fuse_key) {
-  return leases_.Grant(request, trial, attempt, fuse_key, except);
+std::vector<GrantedRank> Cluster::Grant(const Want& want, const Choice& choice,
+                                        const Candidate& candidate) {
+  std::vector<GrantedRank> ranks;
+  for (const LeaseTable::Lease& lease : leases_.Grant(
+           want.request, candidate.trial, candidate.attempt, candidate.fuse_key, choice.except)) {
+    ranks.push_back(Describe(lease));
+  }
+  return ranks;
 }
 
-AttemptRef Cluster::GrantAhead(WorkerId worker, TrialNumber trial, AttemptNumber attempt) {
-  return leases_.GrantAhead(worker, trial, attempt);
+std::optional<WorkerId> Cluster::RoomAhead(int64_t ahead_per_running, const ResourceRequest& any) {
+  return leases_.RoomAhead(ahead_per_running, Shunned(any));
+}
+
+GrantedRank Cluster::GrantAhead(WorkerId worker, const Candidate& candidate) {
+  LeaseTable::Lease lease;
+  lease.ref = leases_.GrantAhead(worker, candidate.trial, candidate.attempt);
+  lease.placement.worker = worker;
+  return Describe(lease);
 }
 
 LeaseTable::Ended Cluster::End(WorkerId worker, const AttemptRef& ref) {

@@ -68,17 +68,16 @@ class Cluster {
   // something would go well elsewhere, others may begin before it (Want::may_be_put_off). With one
   // worker there is no other, and nothing of this applies. `any`: what a new trial needs.
   std::optional<Choice> Choose(const std::vector<Want>& wants, const ResourceRequest& any);
-  // The first for that worker's queue.
+  // The worker with room in its queue, and the first of the wants for it.
+  std::optional<WorkerId> RoomAhead(int64_t ahead_per_running, const ResourceRequest& any);
   std::optional<size_t> ChooseAhead(const std::vector<Want>& wants, WorkerId worker) const;
-  // As in the table (trial_runner/lease_table.h).
-  std::vector<LeaseTable::Lease> Grant(const ResourceRequest& request,
-                                       const std::set<WorkerId>& except, TrialNumber trial,
-                                       AttemptNumber attempt, const std::string& fuse_key);
-  AttemptRef GrantAhead(WorkerId worker, TrialNumber trial, AttemptNumber attempt);
+  // As in the table (trial_runner/lease_table.h). `want` is the one that was chosen.
+  std::vector<GrantedRank> Grant(const Want& want, const Choice& choice,
+                                 const Candidate& candidate);
+  GrantedRank GrantAhead(WorkerId worker, const Candidate& candidate);
   LeaseTable::Ended End(WorkerId worker, const AttemptRef& ref);
   // Tells workers that outlive their connection which ends have come, once a step.
   void AcknowledgeEnds();
-  GrantedRank Describe(const LeaseTable::Lease& lease) const;
 
   // ---- what is there
 
@@ -101,6 +100,7 @@ class Cluster {
 
  private:
   Notices Rejoin(WorkerId from, const WorkerJoined& event, Instant now);
+  GrantedRank Describe(const LeaseTable::Lease& lease) const;
   bool Avoids(const Want& want) const;
   bool MayPutOff(const Want& want) const;
   bool HasOtherThan(WorkerId worker, const ResourceRequest& request) const;

@@ -70,7 +70,7 @@ void ExperimentController::On(const ReportArrived& event) {
   }
   const Neighbours beside =
       sweep_.MeasuresLanes() ? cluster_.BesideFirstRankOf(event.message.ref.trial) : Neighbours{};
-  if (sweep_.Take(event, beside)) cluster_.NoteReport(event.worker);
+  if (sweep_.Receive(event, beside)) cluster_.NoteReport(event.worker);
 }
 
 void ExperimentController::On(const AttemptFinished& event) {
@@ -203,32 +203,22 @@ void ExperimentController::Fill() {
     const std::optional<Candidate> candidate = sweep_.Take(want);
     if (!candidate && sweep_.IsAnyWaiting()) continue;  // There is no new one after all.
     if (!candidate) return;
-    std::vector<GrantedRank> ranks;
-    for (const LeaseTable::Lease& lease :
-         cluster_.Grant(want.request, choice->except, candidate->trial, candidate->attempt,
-                        candidate->fuse_key)) {
-      ranks.push_back(cluster_.Describe(lease));
-    }
-    sweep_.Grant(candidate->trial, ranks);
+    sweep_.Grant(candidate->trial, cluster_.Grant(want, *choice, *candidate));
   }
   FillAhead();
 }
 
 void ExperimentController::FillAhead() {
-  if (!sweep_.HasPlaceAhead()) return;
   const int64_t ahead_per_running = sweep_.AheadPerRunning();
-  const std::set<WorkerId> shunned = cluster_.Shunned(sweep_.Request());
-  while (const auto worker = leases().RoomAhead(ahead_per_running, shunned)) {
-    if (!sweep_.HasPlaceAhead()) return;
+  while (sweep_.HasPlaceAhead()) {
+    const std::optional<WorkerId> worker = cluster_.RoomAhead(ahead_per_running, sweep_.Request());
+    if (!worker) return;
     const std::vector<Want> wants = sweep_.Wants();
     const std::optional<size_t> choice = cluster_.ChooseAhead(wants, *worker);
     if (!choice) return;
     const std::optional<Candidate> candidate = sweep_.Take(wants[*choice]);
     if (!candidate) return;
-    LeaseTable::Lease lease;
-    lease.ref = cluster_.GrantAhead(*worker, candidate->trial, candidate->attempt);
-    lease.placement.worker = *worker;
-    sweep_.GrantAhead(cluster_.Describe(lease));
+    sweep_.GrantAhead(cluster_.GrantAhead(*worker, *candidate));
   }
 }
 

@@ -68,10 +68,8 @@ class Sweep {
   bool EndLife();
   void BeginLife();
   void GoOnAfterRestart(bool was_stopped);
-  // Whether a report is of a lease that runs there: else it is refused. Then whether it took
-  // effect.
-  bool Knows(const ReportArrived& event) const;
-  bool Take(const ReportArrived& event, const Neighbours& beside);
+  bool Knows(const ReportArrived& event) const;  // It is of a lease that runs there.
+  bool Receive(const ReportArrived& event, const Neighbours& beside);  // Whether it took effect.
   bool IsUnasked(const AttemptEnded& end) const;  // An end that nobody on our side asked for.
   void On(const LeaseEnded& event);
   // What it says of who holds what, at once; what follows is done as it is heeded, in order.
@@ -237,6 +235,7 @@ class Sweep {
   void Send(WorkerId worker, ToWorker message);
   void MarkChanged(const TrialRecord& trial);
   TrialRecord& At(TrialNumber number) { return trials_[static_cast<size_t>(number.value)]; }
+  const TrialRecord& At(TrialNumber n) const { return trials_[static_cast<size_t>(n.value)]; }
 
   ControllerOptions options_;
   PackageName package_;

@@ -8,8 +8,7 @@
 namespace tune {
 
 bool Sweep::IsUnasked(const AttemptEnded& end) const {
-  return end.outcome == Outcome::kPreempted && GivesOut() &&
-         !trials_[static_cast<size_t>(end.ref.trial.value)].is_told_to_end;
+  return end.outcome == Outcome::kPreempted && GivesOut() && !At(end.ref.trial).is_told_to_end;
 }
 
 void Sweep::On(const LeaseEnded& event) {

@@ -83,7 +83,7 @@ const char* Sweep::BrokenInvariantOfAll() const {
 
 void Sweep::CheckInvariants() const {
   for (const TrialNumber number : moved_) {
-    const TrialRecord& trial = trials_[static_cast<size_t>(number.value)];
+    const TrialRecord& trial = At(number);
     if (const char* const broken = BrokenInvariantOf(trial)) {
       CheckFailed(__FILE__, __LINE__, Describe(trial, broken).c_str());
     }

@@ -139,7 +139,7 @@ std::optional<Instant> Sweep::NextDeadline() const {
   if (silence_due_ != kNever && silence_due_ != kAtOnce) consider(silence_due_);
   if (!limits.trial_time && !limits.no_progress) return next;
   for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks()) {
-    const TrialRecord& trial = trials_[static_cast<size_t>(ref.trial.value)];
+    const TrialRecord& trial = At(ref.trial);
     if (const auto limit = LimitOf(worker, trial)) consider(*limit);
   }
   return next;

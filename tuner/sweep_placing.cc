@@ -52,8 +52,7 @@ bool Sweep::HasPlace() const {
 bool Sweep::HasPlaceAhead() const {
   return GivesOut() && !is_paused_ &&
          held_.running_count() + backing_off_count() <= max_concurrent_ &&
-         (waiting_.empty() ||
-          !trials_[static_cast<size_t>(waiting_.begin()->value)].on_whole_device);
+         (waiting_.empty() || !At(*waiting_.begin()).on_whole_device);
 }
 
 void Sweep::Grant(TrialNumber number, const std::vector<GrantedRank>& ranks) {
@@ -231,7 +230,7 @@ StartAttempt Sweep::StartMessage(const TrialRecord& trial, int64_t ends_seen) co
 std::optional<ResourceRequest> Sweep::Unplaced() const {
   if (!GivesOut() || is_paused_ || (waiting_.empty() && !HasMoreToCreate())) return std::nullopt;
   if (waiting_.empty()) return Request();
-  return RequestOf(trials_[static_cast<size_t>(waiting_.begin()->value)]);
+  return RequestOf(At(*waiting_.begin()));
 }
 
 // `have`: what the workers have, where none of them could ever take what is placed next.

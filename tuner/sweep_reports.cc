@@ -19,11 +19,10 @@ constexpr int64_t kReportsWithoutMetricMax = 10'000;
 bool Sweep::Knows(const ReportArrived& event) const {
   const AttemptRef& ref = event.message.ref;
   return ref.trial.value >= 0 && ref.trial.value < static_cast<int64_t>(trials_.size()) &&
-         held_.IsRunning(event.worker, ref) &&
-         trials_[static_cast<size_t>(ref.trial.value)].lease == ref;
+         held_.IsRunning(event.worker, ref) && At(ref.trial).lease == ref;
 }
 
-bool Sweep::Take(const ReportArrived& event, const Neighbours& beside) {
+bool Sweep::Receive(const ReportArrived& event, const Neighbours& beside) {
   const AttemptReport& message = event.message;
   const AttemptRef& ref = message.ref;
   TrialRecord& trial = At(ref.trial);

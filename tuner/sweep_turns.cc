@@ -32,7 +32,7 @@ std::vector<Want> Sweep::Wants() const {
   std::vector<Want> wants;
   for (const TrialNumber number : waiting_) {
     if (wants.size() >= kPutOffMax) return wants;
-    const TrialRecord& trial = trials_[static_cast<size_t>(number.value)];
+    const TrialRecord& trial = At(number);
     const bool may_be_put_off = max_concurrent_ > 1 && !trial.on_whole_device;
     wants.push_back({number, RequestOf(trial), trial.failed_on, may_be_put_off});
     if (!trial.failed_on) return wants;

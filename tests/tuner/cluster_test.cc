@@ -55,9 +55,9 @@ class ClusterTest : public ::testing::Test {
     return cluster_.Join(event, Welcome{}, true, now_);
   }
   AttemptRef Grant(int64_t trial) {
-    const auto leases =
-        cluster_.Grant(ResourceRequest{}, {}, TrialNumber{trial}, AttemptNumber{1}, "");
-    return leases.at(0).ref;
+    return cluster_.Grant(Want{}, Choice{}, {TrialNumber{trial}, AttemptNumber{1}, ""})
+        .at(0)
+        .lease.ref;
   }
   HeldAttempt Held(const AttemptRef& ref) const { return {ref, ResourceRequest{}.cpu_milli, {}}; }
   Notices Break(int64_t id) {
@@ -68,6 +68,43 @@ class ClusterTest : public ::testing::Test {
   Transition out_;
   Cluster cluster_{out_};
 };
+
+// Of a trial that failed on worker 1, and may be put off.
+Want AfterAFailure(int64_t trial) {
+  return {TrialNumber{trial}, ResourceRequest{}, WorkerId{1}, /*may_be_put_off=*/true};
+}
+
+TEST_F(ClusterTest, TheFirstWantIsChosenWhereThereIsRoomAndWaitedForWhereThereIsNone) {
+  const Want small = {TrialNumber{0}, ResourceRequest{}, {}, false};
+  Want large = {TrialNumber{1}, ResourceRequest{}, {}, false};
+  large.request.cpu_milli = 9000;
+  EXPECT_FALSE(cluster_.Choose({small}, small.request).has_value()) << "no worker is there";
+  Join(1, "a");
+  EXPECT_FALSE(cluster_.Choose({}, small.request).has_value());
+  EXPECT_EQ(cluster_.Choose({small, large}, small.request)->want, 0u);
+  EXPECT_FALSE(cluster_.Choose({large, small}, small.request).has_value()) << "it gets its turn";
+}
+
+TEST_F(ClusterTest, ATrialGoesElsewhereThanWhereItFailedAndIsPutOffWhereThatIsFull) {
+  Join(1, "a");
+  const ResourceRequest any;
+  EXPECT_THAT(cluster_.Choose({AfterAFailure(0)}, any)->except, ElementsAre())
+      << "there is no other";
+  Join(2, "b");
+  EXPECT_THAT(cluster_.Choose({AfterAFailure(0)}, any)->except, ElementsAre(WorkerId{1}));
+  EXPECT_EQ(cluster_.ChooseAhead({AfterAFailure(0), Want{}}, WorkerId{1}), 1u);
+  EXPECT_EQ(cluster_.ChooseAhead({AfterAFailure(0), Want{}}, WorkerId{2}), 0u);
+
+  // Worker 2 is full, and does better than worker 1.
+  for (int64_t trial = 10; trial < 13; ++trial) {
+    cluster_.Grant(Want{}, Choice{0, {WorkerId{1}}}, {TrialNumber{trial}, AttemptNumber{1}, ""});
+  }
+  cluster_.NoteFailedStart(WorkerId{1});
+  cluster_.NoteReport(WorkerId{2});
+  EXPECT_EQ(cluster_.Choose({AfterAFailure(0), AfterAFailure(1), Want{}}, any)->want, 2u);
+  EXPECT_EQ(cluster_.Choose({AfterAFailure(0), AfterAFailure(1)}, any)->want, 0u)
+      << "rather there than nowhere";
+}
 
 TEST_F(ClusterTest, OneThatComesBackTellsOfEachLeaseWhatBecameOfIt) {
   EXPECT_THAT(Join(1, "s"), ElementsAre());
@@ -100,7 +137,7 @@ TEST_F(ClusterTest, OneThatDoesNotComeBackLosesWhatItHeldWhenItsTimeIsOver) {
 TEST_F(ClusterTest, ALocalOneIsNotWaitedForAndItsQueueIsDroppedAfterWhatRan) {
   Join(1, "");
   Grant(0);
-  cluster_.GrantAhead(WorkerId{1}, TrialNumber{1}, AttemptNumber{1});
+  cluster_.GrantAhead(WorkerId{1}, {TrialNumber{1}, AttemptNumber{1}, ""});
   EXPECT_THAT(ToTexts(Break(1)),
               ElementsAre("lost 0", "dropped 1", "w1 is lost: its connection broke"));
   EXPECT_TRUE(cluster_.IsEmpty());

@@ -75,8 +75,7 @@ Status TakeOption(const std::string& name, const std::string& text, ProgramRepor
   }
   if (report.iteration) {
     return InvalidArgument(
-        "--iteration and training_iteration are two names of one thing: give it "
-        "once");
+        "--iteration and training_iteration are two names of one thing: give it once");
   }
   report.iteration = number;
   return OkStatus();
