@@ -3,13 +3,13 @@
 import re
 
 from expressions import beginning_of, escaped, finds, group_in, is_free_of, rendered
-from measures import part_of, words_of
+from measures import UNIT_OF_TIME, part_of, words_of
 from names import PART_NAMES, Naming, label_of, label_text
 
 # "0.95 accuracy", "0.5 loss (train)", "0.95 accuracy in 3.1 s".
 NAME_BEHIND = re.compile(r"(\s*%?\s+)([A-Za-z][\w /@^-]*?)(?:\s*[(\[]([A-Za-z]+)[)\]])?\s*"
                          r"(?=[,;|)\]\n.]|$|\s[-–—]\s|\s+[A-Za-z]+\s*[:=]\s*$|\s(?:in|after|at)\s*$)")
-SECONDS = re.compile(r"\s*(?:s|ms|secs?|seconds?|min|minutes?)\b")  # Behind a value that is no metric.
+OF_TIME = re.compile(rf"\s*{UNIT_OF_TIME}\b")  # Behind a value that is no metric.
 
 DOUBT_BEHIND = "{0} stands behind two values of one line, and nothing says what each of them is: let the script print val_{0}, and call tune init again"
 
@@ -17,7 +17,7 @@ DOUBT_BEHIND = "{0} stands behind two values of one line, and nothing says what 
 def names_behind(parts, is_wanted, others=()):
     """{where: (name, expression)} of the values whose names stand behind them, as in "0.95 accuracy, 0.5 loss"; {} for lines with a name
     before a value, with one name for two values, or with a value that no expression finds. `others`: the lines it is to find nothing in."""
-    holes = [i for i, part in enumerate(parts) if part is None and not (i + 1 < len(parts) and SECONDS.match(parts[i + 1] or ""))]
+    holes = [i for i, part in enumerate(parts) if part is None and not (i + 1 < len(parts) and OF_TIME.match(parts[i + 1] or ""))]
     if not holes:
         return {}
     behind, rest = {}, list(parts)  # `rest`: without the names.

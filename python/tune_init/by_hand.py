@@ -3,7 +3,7 @@
 import ast
 import re
 
-from options import Option, dotted, kind_of, literal, name_of, with_gaps_filled
+from options import Option, dotted, kind_of, literal, name_of, number_or_text, with_gaps_filled
 
 
 def index_of(node):
@@ -44,13 +44,7 @@ def from_docopt(tree, source):
     for match in re.finditer(r"^\s+(?:-\w(?:[ =]\S+)?,?\s+)?(--[\w-]+)([= ]<?[\w-]+>?)?\s{2,}(.*(?:\n\s{8,}[^-\s].*)*)", text, re.M):
         flag, value, help_text = match.groups()
         default = re.search(r"\[default: ([^\]]*)\]", help_text)
-        known = default.group(1) if default else None
-        for number in (int, float):
-            try:
-                known = number(known)
-                break
-            except (TypeError, ValueError):
-                pass
+        known = number_or_text(default.group(1)) if default else None
         option = Option(name_of(flag), flag, kind_of(None, known), known)
         if flag in ("--help", "--version"):
             continue

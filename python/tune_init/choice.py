@@ -4,7 +4,7 @@ import re
 
 from counters import MEAN, counts_batches
 from measures import HIGHER, LOWER, REWARDS, measures_of, part_of, rank_of, words_of
-from metrics import text_of
+from standings import text_of
 
 # Words of a measure of its own: the mean squared and the mean absolute error are two.
 DEFINING = ("squared", "absolute", "percentage", "log", "root", "roc", "pr", "balanced", "explained", "relative", "symmetric",

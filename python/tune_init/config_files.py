@@ -4,20 +4,16 @@ import ast
 import os
 import re
 
-from options import Option, dotted, kind_of
+from options import Option, dotted, kind_of, number_or_text
 
 SCALAR = re.compile(r"^(\s*)([\w-]+)\s*:\s*(.*?)\s*(?:\s#.*)?$")
 
 
 def scalar_of(text):
-    for number in (int, float):
-        try:
-            return number(text)
-        except ValueError:
-            pass
     if text in ("true", "false", "True", "False"):
         return text.lower() == "true"
-    return text.strip("\"'")
+    value = number_or_text(text)
+    return value.strip("\"'") if isinstance(value, str) else value
 
 
 def entries_of(text):

@@ -2,14 +2,7 @@
 
 import os
 
-
-def number_or_text(word):
-    for kind in (int, float):
-        try:
-            return kind(word)
-        except ValueError:
-            pass
-    return word
+from options import number_or_text
 
 
 def places_of(option, words):

@@ -4,7 +4,7 @@ import ast
 import re
 
 from expressions import finds, rendered
-from lines import FUNCTIONS, owners_of, places_of
+from lines import owners_of, places_of
 from loops import iterated, targets_of
 from options import dotted
 

@@ -8,10 +8,11 @@ from behind import DOUBT_BEHIND, names_behind
 from changes import ANY, ESCAPES, name_of_change, old_value_at
 from counts import Words, has_count, is_count, with_counts_marked
 from counters import OF_FOLD, RANK, SUMMARY, counts_batches, ends_epoch, is_mean, level_of, levels_in, summarizes, units_in
+from doubts import ALL_ARE_READ
 from expressions import NUMBER, escaped, finds, keys_around, within_keys
 from groups import group_of
 from measures import NEVER, PHRASES, in_full, is_metric, is_part_alone, part_of, words_of
-from metrics import ALL_ARE_READ, Metric, column_regex, names_of_header, of_rank, read_on_bar
+from metrics import Metric, column_regex, names_of_header, of_rank, read_on_bar
 from names import Naming, label_of, part_of_line, sentence_of, spelled, with_minus_spelled
 from pairs import DOUBT, FIRST, measure_of, pair_in_log
 

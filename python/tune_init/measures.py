@@ -21,8 +21,9 @@ LOWER_OF_SEVERAL = ("cross entropy", "bits per byte", "bits per char", "bits per
                     "davies bouldin")
 HIGHER += tuple(phrase.replace(" ", "") for phrase in HIGHER_OF_SEVERAL)
 LOWER += tuple(phrase.replace(" ", "") for phrase in LOWER_OF_SEVERAL)
-NEVER = ("lr", "epoch", "epochs", "step", "steps", "time", "seed", "batch", "iter", "iteration",
-         "elapsed", "eta", "best", "total", "seconds", "params", "sec", "secs", "took", "takes", "duration", "patience", "grad",
+TIMES = ("time", "elapsed", "eta", "sec", "secs", "seconds", "took", "takes", "duration", "dt")
+UNIT_OF_TIME = r"(?:s|ms|secs?|seconds?|min|minutes?|h|hours?)"  # Behind a value.
+NEVER = (*TIMES, "lr", "epoch", "epochs", "step", "steps", "seed", "batch", "iter", "iteration", "best", "total", "params", "patience", "grad",
          "std", "stddev", "stdev", "sd", "deviation", "variance", "var", "scale", "weight", "weights", "coef", "threshold")
 
 # In the name of a summary.

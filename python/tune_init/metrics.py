@@ -6,26 +6,19 @@ import re
 from bars import NOT_FULL
 from behind import DOUBT_BEHIND, names_behind, stands_behind_both
 from boosting import values_of_boosting
-from changes import LOGGED, OLD
-from counts import COUNTED
-from counters import OF_FOLD, RANK, SEVERAL_PROCESSES, counts_batches, ends_epoch, is_mean, level_of, summarizes, units_in
+from changes import LOGGED
+from counters import RANK, SEVERAL_PROCESSES, counts_batches, is_mean
+from doubts import ALL_ARE_READ, doubt_two_lines, doubt_two_loops, doubts_on, doubts_on_functions
 from expressions import BEFORE_MESSAGE, beginning_of, count_of, escaped, finds, is_free_of, keys_around, line_around, regex_for, rendered, within_keys
 from groups import group_of, parts_named, words_of_parts
 from lines import lines_of
-from loops import literals_of, targets_of
-from measures import ENDS, direction_of, is_bare_score, is_metric, is_part_alone, measures_of, part_of, words_of
-from names import PART_NAMES, Chain, Naming, label_of, measure_in, part_of_line, sentence_of, text_before
+from measures import ENDS, is_metric, is_part_alone, part_of, words_of
+from names import Chain, Naming, label_of, part_of_line, sentence_of, text_before
 from options import dotted
-from origins import origin_of, origin_of_values, part_of_function
-from pairs import doubts_on_pair
-from repeats import repeated, says_the_same
-from scores import add_modes, shown_values, value_at
-
-
-STANDINGS = {"validation": 1, "test": 2}  # Of lines; those of the training come last.
-UNSAID, OF_TRAINING = 3, 4
-TIMES = {"sec", "secs", "seconds", "elapsed", "dt", "duration", "took", "eta", "time"}
-ALL_ARE_READ = "As this file stands each of these values is an iteration, and the best of all is the trial's"
+from origins import origin_of, part_of_function
+from repeats import says_the_same
+from scores import add_modes, last_name, shown_values, value_at
+from standings import is_on_one_bar, precedence, text_of, unit_of
 
 
 class Metric:
@@ -130,44 +123,6 @@ def add_plain_parts(lines, source, metrics):
                              "and call tune init again")
 
 
-def text_of_parts(parts):
-    return "".join("1" if part is None else part.replace(OLD, "1").replace(COUNTED, "1").replace(LOGGED, "") for part in parts)
-
-
-def text_of(line):
-    """The line with a number for each value."""
-    return text_of_parts(line.parts)
-
-
-def unit_of(line):
-    """"fold", "shard" and the like where the line is printed for each; "" for others."""
-    found = [unit for unit, _, at in units_in(text_of(line)) if unit == "fold" or is_of_several(line, at)]
-    return found[0] if found else line.unit_of_loop or (line.subject.word if line.subject else "")
-
-
-def is_of_several(line, at):
-    """Whether the number at this place of the line is one that a loop or a function's caller changes, as no option's is."""
-    ends = [len(text_of_parts(line.parts[:i])) for i in range(len(line.parts))]
-    if at not in ends or line.parts[ends.index(at)] is not None:
-        return False
-    value = value_at(line, ends.index(at))
-    return not isinstance(line.call, ast.Call) or value is not None and ast.unparse(value) in line.counters
-
-
-def precedence(line):
-    """Of lines with the same name, the first in this order is read."""
-    words = " ".join(p for p in line.parts if p)
-    is_end = line.is_in_loop and ends_epoch(words)
-    kind = level_of(unit_of(line), summarizes(words) and not is_end, is_mean(text_of(line)))
-    standing = standing_of_part(line)
-    return (kind == OF_FOLD, standing >= UNSAID, kind, bool(line.old), is_on_one_bar(line), not line.is_in_loop, standing,
-            counts_batches(text_of(line)), is_end, line.depth)
-
-
-def is_on_one_bar(line):
-    return line.bar is not None and not line.bar.is_remade
-
-
 def read_on_bar(metric, bar, is_before_picture):
     """Lets the expression find the value in the states of a bar over all epochs, and `iteration` its count."""
     label = metric.regex.split("{number}")[0]
@@ -179,17 +134,6 @@ def read_on_bar(metric, bar, is_before_picture):
         metric.regex, metric.iteration = f"{metric.regex}.*{picture}", f"{label}.*{count}"
     else:
         metric.regex, metric.iteration = f"{picture}.*{metric.regex}", f"{count}.*{label}"
-
-
-def standing_of_part(line):
-    """Of two lines with the same names, "Train | Acc: ..." and "Valid | Acc: ...", the second is the one to look at; so it is
-    beside a line that names no part of the data."""
-    words = [w for part in line.parts if isinstance(part, str) for w in words_of(part)]
-    said = part_of_line(line.parts) or part_of(words)
-    if said and part_of_line(line.parts) != said:  # By the names of its values.
-        return OF_TRAINING if said == "training" else UNSAID
-    part = said or origin_of_values(line).part or part_of_function(line)
-    return STANDINGS.get(part) or (OF_TRAINING if part == "training" else UNSAID)
 
 
 def column_regex(names, name, separator, row):
@@ -262,17 +206,6 @@ def unnamed_columns(lines, source):
                 yield metric_of(re.sub(r"\W+", "_", name).lower(), regex, line, place, source)
 
 
-def last_name(node):
-    """"val_acc" of m["val_acc"], m.val_acc and float(val_acc.item()); "" for others."""
-    while isinstance(node, ast.Call):
-        is_plain = dotted(node.func).split(".")[-1] in ("float", "round", "item", "str", "mean", "format")
-        owner = node.func.value if isinstance(node.func, ast.Attribute) and not node.args else None
-        node = owner or (node.args[0] if is_plain and node.args else None)
-    if isinstance(node, ast.Subscript):
-        return str(node.slice.value) if isinstance(node.slice, ast.Constant) else last_name(node.value)
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-
-
 def add_metrics_behind(line, lines, is_wanted, source, metrics):
     """Of a line whose names stand behind their values; False for others."""
     others = [n for n in lines if n.parts != line.parts]
@@ -319,20 +252,6 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
             word = "test" if outside == "behind" else "untrained"
             metrics[name].doubts.append(f"{name} is printed once more {outside} the loop, in the same words, and that is no iteration: "
                                         f"let the script say {word} there, and call tune init again. {ALL_ARE_READ}")
-
-
-def doubts_on_functions(line, strays, name):
-    """train() and evaluate() print in words that no expression tells apart."""
-    other = next((n for n in strays if part_of_function(n) != part_of_function(line)), None)
-    if other is None or not line.is_in_loop or not other.is_in_loop:
-        return
-    both = sorted((line, other), key=lambda n: STANDINGS.get(part_of_function(n), UNSAID))
-    functions = [f"{n.printer.name}()" if n.printer is not None else "the script itself" for n in both]
-    word = part_of_function(both[0])
-    if word not in STANDINGS:
-        return
-    yield (f"{name} is printed by {functions[0]} and by {functions[1]} in the same words, and no expression tells one from the other: let "
-           f"{functions[0]} print {PART_NAMES[word]}_{name}, and call tune init again. {ALL_ARE_READ}")
 
 
 def is_found(metric, line, i):
@@ -395,108 +314,6 @@ def group_at(line, i):
     words = words_of_parts(before)
     is_line_of_part = bool(words) and len(parts_named(before + behind)) == 1 and len(parts_named(text_of(line))) > 1
     return group_of(before + behind, len(before)) or (words[-1][0] if is_line_of_part else "")
-
-
-def doubt_two_lines(metric, line):
-    """Two lines of a loop print different values of the same name, and no word says of which part of the data they are."""
-    first = metric.printed
-    if first is None or metric.doubts or first.call is line.call or not line.is_in_loop or precedence(first) != precedence(line):
-        return
-    if (first.loop, first.block) != (line.loop, line.block) or finds(metric.regex, rendered(line.parts)[0]):
-        return
-    at = next((i for i in Naming(line.parts, is_metric, line).labels
-               if Naming(line.parts, is_metric, line).of(i)[0] == metric.name), None)
-    values = [value and ast.unparse(value) for value in (value_at(first, metric.order[1]), at and value_at(line, at))]
-    if None not in values and values[0] == values[1]:
-        return
-    metric.doubts.append(f"{metric.name} is printed by two lines of the loop, '{text_of(first).strip()[:40]}' and '{text_of(line).strip()[:40]}', and "
-                         "the expression reads the first: see that it is the one of the validation, or begin it as the other does")
-
-
-def doubt_two_loops(metric, line):
-    """Two stages of a training print a value of the same name, each in a loop of its own."""
-    first = metric.printed
-    if is_other_stage(first, line) and not metric.doubts and not finds(metric.regex, rendered(line.parts)[0]):
-        metric.doubts.append(f"{metric.name} is printed for '{text_of(first).strip()[:40]}' and for '{text_of(line).strip()[:40]}', and the "
-                             "expression reads the first alone: see that it is the one to go by, or begin it as the other does")
-    if None in (first, line.loop) or first.loop is None or precedence(first) != precedence(line):
-        return
-    if line.loop in ast.walk(first.loop) or first.loop in ast.walk(line.loop) or metric.doubts:
-        return
-    if not finds(metric.regex, rendered(line.parts)[0]):
-        metric.doubts.append(f"{metric.name} is printed by two loops, and the expression reads the first: see that it is the one "
-                             f"to go by, or begin it as '{text_of(line).strip()[:40]}' does")
-    elif follows(first, line):
-        metric.doubts.append(f"{metric.name} is printed by two loops, one after the other, in the same words: let the script say which it is, "
-                             f"and call tune init again. {ALL_ARE_READ}")
-
-
-def is_other_stage(first, line):
-    """Whether a function prints both lines, which is called for one stage and then for another, fit("pretrain") and fit("finetune")."""
-    if first is None or first.printing is not line.printing or first.call is line.call or first.block != line.block:
-        return False
-    words = [words_of(text_of(n)) for n in (first, line)]
-    return part_of(words[0]) == part_of(words[1]) and precedence(first) == precedence(line)
-
-
-def follows(first, line):
-    """Whether the line's loop runs behind that of the first, in the same list of statements."""
-    outer, later = first.loops[0], line.loops[0]
-    return later.lineno > outer.lineno and first.statements_of_loop == line.statements_of_loop
-
-
-def doubts_on(line, i, lines, name):
-    """What makes the metric's line one of several of which one would be right."""
-    example = f"as in val_{name}" if not part_of(words_of(name)) else "with a word of its own before it"
-    remedy = f"let the script say which it is, {example}, and call tune init again"
-    again = repeated(line, i, lines) or line.repeated_call
-    if again:
-        yield f"{name} {again}: {remedy}. {ALL_ARE_READ}"
-    if line.old and line.is_in_if():
-        yield (f"{name} is printed in some turns of the loop alone, such as those in which it improves, and the others are not "
-               "counted: print it in each, and call tune init again")
-    origin = origin_of(line, value_at(line, i))
-    if origin.part == "training" and origin.is_of_data and not part_of(words_of(name)) and part_of_line(line.parts) not in STANDINGS:
-        verb = "shows" if is_metric(origin.word) else "comes from"
-        yield (f"{name} {verb} {origin.word}, which by its name is of the training data, on which the trial that learns by heart is the best: let "
-               "the script print a value of the validation with its name, and call tune init again")
-    remark = re.match(r"\s*[(\[]([A-Za-z -]+)[)\]]", line.parts[i + 1] or "") if i + 1 < len(line.parts) else None
-    if remark and part_of(words_of(remark.group(1))) == "training" and not part_of(words_of(name)):
-        yield (f"{name} is of the training data, as '{remark.group(0).strip()}' behind it says: let the script print the validation's value with a "
-               f"name before it, as in val_{name}, and call tune init again")
-    yield from doubts_on_variable(value_at(line, i), name)
-    splits = parts_of_loop(line)
-    if splits and not part_of(words_of(name)):
-        yield (f"{name} is printed for each of {', '.join(splits)} in the same words, below a line of its own: let the script say in the same "
-               f"line which it is, as in val_{name}, and call tune init again. {ALL_ARE_READ}")
-    if not Chain(line.parts, i).words:
-        yield from doubts_on_pair(line, i, name)
-    if line.unknown_part:
-        yield (f"the line of {name} is printed for each {line.unknown_part}, and which there are is not seen: let the "
-               "expression begin as the line of the validation does, such as ^val")
-
-
-def parts_of_loop(line):
-    """The texts of a loop over parts of the data that the line does not show, nor is printed for one of: ["train", "val"]; [] for others."""
-    for loop in (n for n in line.loops if isinstance(n, ast.For)):
-        texts = [v for v in literals_of(loop, {}) if isinstance(v, str)]
-        tests = [n.test for n in ast.walk(loop) if isinstance(n, ast.If) and any(m is line.call for m in ast.walk(n))]
-        looked_at = [line.call, line.printing, *tests]
-        is_told = any(isinstance(n, ast.Name) and n.id in targets_of(loop) for v in looked_at for n in ast.walk(v))
-        if len({part_of([t.lower()]) for t in texts} - {""}) > 1 and not is_told:
-            return texts
-    return []
-
-
-def doubts_on_variable(value, name):
-    """The variable that is shown contradicts the word beside it: "accuracy {seconds}", "loss {accuracy}"."""
-    variable = last_name(value) if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)) else ""
-    measure = measure_in(variable) if variable and not is_bare_score(variable) else ""
-    is_time = bool(set(words_of(variable)) & TIMES) and not set(words_of(name)) & TIMES
-    is_other = bool(measure and measures_of(name)) and not is_bare_score(name) and direction_of(measure)[0] != direction_of(name)[0]
-    if is_time or is_other:
-        yield (f"{name} shows '{variable}', which by its name is {'a time' if is_time else 'another measure'}: let the script print the value "
-               f"behind its name, as in '{name}: 0.5', and call tune init again")
 
 
 def of_rank(regex, rank_text):

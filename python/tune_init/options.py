@@ -4,6 +4,15 @@ import ast
 import re
 
 
+def number_or_text(word):
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            pass
+    return word
+
+
 class Option:
     """An option of the script's command line, or an entry of tune.config()."""
 

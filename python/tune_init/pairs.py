@@ -3,16 +3,16 @@
 import ast
 import re
 
-from measures import LOWER, is_part_alone, measures_of, words_of
+from measures import LOWER, TIMES, UNIT_OF_TIME, is_part_alone, measures_of, words_of
 from scores import value_at
 from templates import BRACE_HOLE, PERCENT_HOLE
 
 BETWEEN = re.compile(r"\s*%?\s*[/|]\s*$")
 # Behind the second, which it says to be no value of the metric.
-OTHER = re.compile(r"\s*(?:s|ms|secs?|seconds?|min|minutes?|h|hours?|it|steps?|epochs?|samples?|batch(?:es)?|MB|GB)\b|\s*[/:=]", re.I)
+OTHER = re.compile(rf"\s*(?:{UNIT_OF_TIME}|it|steps?|epochs?|samples?|batch(?:es)?|MB|GB)\b|\s*[/:=]", re.I)
 NAMED_BEHIND = re.compile(r"\s+[A-Za-z][\w ]*\s*(?:$|[,;|)])")  # "acc 0.5 | 0.3 loss"
-OTHER_NAMES = {"time", "sec", "secs", "seconds", "elapsed", "lr", "rate", "total", "len", "n", "num", "epoch", "epochs", "step", "steps", "batch",
-               "batches", "dt", "best", "max", "size", "count"}
+OTHER_NAMES = {*TIMES, "lr", "rate", "total", "len", "n", "num", "epoch", "epochs", "step", "steps", "batch", "batches", "best", "max", "size",
+               "count"}
 COUNTED = {"error", "err"}  # Also a number of cases: "errors 3/100".
 DECIMAL = re.compile(r"-?(?:\d*\.\d+|\d+e[-+]?\d+)", re.I)
 PAIR = re.compile(rf"({DECIMAL.pattern})\s*(%?)\s*[/|]\s*({DECIMAL.pattern})(?![\w.])(%?)", re.I)

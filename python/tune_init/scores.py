@@ -272,3 +272,14 @@ def mode_of_reported(name, tree, source):
                for k, v in zip(a.keys, a.values) if isinstance(k, ast.Constant) and k.value == name]
     modes = {scores.mode_of(value) for value in values}
     return modes.pop() if len(modes) == 1 else None
+
+
+def last_name(node):
+    """"val_acc" of m["val_acc"], m.val_acc and float(val_acc.item()); "" for others."""
+    while isinstance(node, ast.Call):
+        is_plain = dotted(node.func).split(".")[-1] in ("float", "round", "item", "str", "mean", "format")
+        owner = node.func.value if isinstance(node.func, ast.Attribute) and not node.args else None
+        node = owner or (node.args[0] if is_plain and node.args else None)
+    if isinstance(node, ast.Subscript):
+        return str(node.slice.value) if isinstance(node.slice, ast.Constant) else last_name(node.value)
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""

@@ -7,7 +7,7 @@ Seen are ${NAME:-0.1} and its like, which the environment sets; $1 and ${1:-0.1}
 import re
 
 from lines import Line, Place
-from options import Option, kind_of, name_of, with_gaps_filled
+from options import Option, kind_of, name_of, number_or_text, with_gaps_filled
 from templates import PERCENT_HOLE, holes_in
 
 # Of the machine, not of the experiment.
@@ -41,13 +41,9 @@ def without_bodies(text):
 
 def value_of(text):
     """A number where the text is one; None where the shell computes it."""
-    text = text.strip("\"'")
-    for number in (int, float):
-        try:
-            return number(text)
-        except ValueError:
-            pass
-    return None if "$" in text or "`" in text or not text else text
+    value = number_or_text(text.strip("\"'"))
+    is_computed = isinstance(value, str) and ("$" in value or "`" in value or not value)
+    return None if is_computed else value
 
 
 def option_of(name, default):
