@@ -1,9 +1,11 @@
 """Which of the values that a program prints a sweep is about."""
 
+import ast
 import re
 
 from counters import MEAN, counts_batches
-from measures import HIGHER, LOWER, REWARDS, measures_of, part_of, rank_of, words_of
+from loops import is_of_epochs
+from measures import ENDS, HIGHER, LOWER, REWARDS, measures_of, part_of, rank_of, words_of
 from standings import text_of
 
 # Words of a measure of its own: the mean squared and the mean absolute error are two.
@@ -14,7 +16,7 @@ WHOLE = (*MEAN, "macro", "micro", "weighted", "total", "all", "global", "running
          "out", "sample", "held", "hold", "is", "percent", "pct", "eval", "loss", "acc", "accuracy", "error", "return", "len", "v")
 # Of a value to compare with.
 REFERENCES = ("baseline", "target", "random", "teacher", "initial", "expected", "optimal", "before", "old", "previous", "prev", "dummy",
-              "chance", "naive", "guess", "oracle", "reference", "ref", "original", "start", "starting", "prior", "goal", "majority")
+              "init", "untrained", "chance", "naive", "guess", "oracle", "reference", "ref", "original", "start", "starting", "prior", "goal", "majority")
 PAIRS = (("source", "target"), ("in", "out"))  # Of domains: which of them the sweep is about no word says.
 ADVERSARIES = ("d", "g", "discriminator", "generator", "critic", "disc", "gen")  # The score of one is the other's loss.
 EXTREMES = ("min", "max", "minimum", "maximum", "lowest", "highest", "so", "far", "best")
@@ -158,13 +160,25 @@ def doubts_on_once(main, metrics):
                f"the loop prints, no word says that it is of the validation: let the loop print {named_of_validation(main.name)}, and call tune init again")
 
 
+def doubts_on_turns(main, metrics):
+    """A loop that by its name is of no epochs prints the value, and behind it the mean of all turns is printed."""
+    line = main.printed
+    if line is None or main.unit or main.is_mean or not isinstance(line.loop, ast.For) or is_of_epochs(line.loop):
+        return
+    mean = next((m for m in metrics if m.is_mean and is_printed_once(m) and m.printed is not None and m.printed.call.lineno > line.call.lineno
+                 and family_of(m.name) == family_of(main.name) and not part_of(words_of(m.name)) == "training"), None)
+    if mean is not None:
+        yield (f"{main.name} is printed in each turn of `for {ast.unparse(line.loop.target)} in {ast.unparse(line.loop.iter)}`, and behind it "
+               f"'{shown(mean.text())}': where the turns are repetitions and no epochs, write metric: {mean.name}, and take {main.name} out of metrics")
+
+
 def shown(text):
     return text.strip().split("\n")[-1][:60]
 
 
 def named_of_validation(name):
-    """"val_acc" of "test_acc" and of "acc"."""
-    return "_".join(["val", *(w for w in words_of(name) if not part_of([w]))])
+    """"val_acc" of "final_test_acc" and of "acc"."""
+    return "_".join(["val", *(w for w in words_of(name) if not part_of([w]) and w not in ENDS)])
 
 
 def main_of(metrics):
@@ -180,6 +194,7 @@ def main_of(metrics):
         main = of_loop(episodes, metrics)
         main.doubts += filter(None, doubts if main is episodes and main.leads is None else [])
         main.doubts += doubts_on_once(main, metrics)
+        main.doubts += doubts_on_turns(main, metrics)
     main = next((m for m in metrics if m.leads), main) if main.leads is False else main
     main.doubts += doubts_on_main(main)
     return main

@@ -6,7 +6,7 @@ from measures import words_of
 
 # What a program has several of at once or in turn, each with values of its own, beside folds.
 UNITS = ("shard", "worker", "job", "replica", "chain", "client", "bag", "split", "seed", "process", "proc", "member", "learner",
-         "agent", "site", "silo", "island", "restart", "repeat", "repetition", "run")
+         "agent", "site", "silo", "island", "restart", "repeat", "repetition", "run", "trial", "attempt", "replicate")
 FOLD = re.compile(r"\b(?:k-?)?fold[\s:=#\[(\"'_-]*\d+\b(?!\.\d)|\bcv[\s#\[(]*\d+[/\]):]", re.I)
 UNIT = re.compile(rf"\b({'|'.join(UNITS)})(?:[ _-]?(?:id|idx|no|index))?[\s:=#\[(\"'_-]*(\d+)\b(?!\.\d)", re.I)
 LOOP_OVER_FOLDS = re.compile(r"fold(?!er)|\b\w*(?:kf|cv|splitter)\w*\.split\(", re.I)

@@ -94,7 +94,7 @@ def proposed(option):
     name, default = option.name, option.default
     is_number = isinstance(default, (int, float)) and not isinstance(default, bool)
     kept = ("data", "dataset", "dir", "path", "file", "output", "out", "save", "log", "logs", "device",
-            "name", "seed", "seeds", "runs", "episodes", "boost_round", "trials", "repetitions", "epochs", "epoch", "steps", "iterations", "iters", "rounds", "workers",
+            "name", "seed", "seeds", "runs", "restarts", "generations", "gens", "envs", "episodes", "boost_round", "trials", "repetitions", "epochs", "epoch", "steps", "iterations", "iters", "rounds", "workers",
             "threads", "jobs", "gpu", "gpus", "cuda", "verbose", "debug", "port", "host", "resume",
             "project", "wandb", "checkpoint", "interval", "every", "freq", "frequency", "fold",
             "folds", "kfold", "kfolds", "nfolds", "cv", "splits", "repeats", "split", "dry", "test", "eval", "evaluate", "local", "rank", "world", "quick", "limit",

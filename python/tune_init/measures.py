@@ -62,6 +62,7 @@ LENGTH = re.compile(r"(?<![a-z])(?:(epochs?|steps?|iterations?|rounds?|hours?|mi
                     r"(?![\s_]+(?:the[\s_]+)?(?:data|set|split|images|samples|examples|points|batch|acc|loss|err|score))")
 # In place of the letter that stands for it.
 IN_FULL = ((re.compile(r"\bR(?:\^|\*\*)2\b|\bR²", re.I), "R2"), (re.compile(r"\bHR@", re.I), "hit_rate@"), (re.compile(r"\bHit@", re.I), "hits@"),
+           (re.compile(r"\bPrec@(?=\W*[15\2])", re.I), "acc@"),  # Of ImageNet's scripts: the part within the first one or five.
            (re.compile(r"@\s*\[\s*(?:IoU=)?0?\.50?\s*:\s*0?\.95\s*\]"), ""),  # mAP itself.
            (re.compile(r"\bR@(?=\W*[\dk\2])", re.I), "recall@"), (re.compile(r"\bP@(?=\W*[\dk\2])", re.I), "precision@"))
 

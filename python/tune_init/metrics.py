@@ -7,12 +7,13 @@ from bars import NOT_FULL
 from behind import DOUBT_BEHIND, names_behind, stands_behind_both
 from boosting import values_of_boosting
 from changes import LOGGED
+from choice import REFERENCE, standing_of
 from counters import RANK, SEVERAL_PROCESSES, counts_batches, is_mean
 from doubts import ALL_ARE_READ, doubt_two_lines, doubt_two_loops, doubts_on, doubts_on_functions
 from expressions import BEFORE_MESSAGE, beginning_of, count_of, escaped, finds, is_free_of, keys_around, line_around, regex_for, rendered, within_keys
 from groups import group_of, parts_named, words_of_parts
 from lines import lines_of
-from measures import ENDS, is_metric, is_part_alone, part_of, words_of
+from measures import ENDS, is_metric, is_part_alone, part_of, rank_of, words_of
 from names import Chain, Naming, label_of, part_of_line, sentence_of, text_before
 from options import dotted
 from origins import origin_of, part_of_function
@@ -103,8 +104,8 @@ def metrics_of_lines(lines, source, more=()):
     for is_wanted in (is_metric, lambda name: is_metric("_".join(w for w in words_of(name) if w not in ENDS))):
         for line in sorted(lines, key=precedence):
             add_metrics_of(line, lines, is_wanted, source, metrics)
-        if metrics:
-            break
+        if any(is_of_other_data(metric) for metric in metrics.values()):
+            break  # Else "final val_loss: 0.5" says more than the training's loss.
     for metric in [*column_metrics(lines), *unnamed_columns(lines, source)]:
         metrics.setdefault(metric.name, metric)
     for metric in more:
@@ -112,6 +113,11 @@ def metrics_of_lines(lines, source, more=()):
     if not metrics:
         add_plain_parts(lines, source, metrics)
     return sorted(metrics.values(), key=lambda metric: metric.order)
+
+
+def is_of_other_data(metric):
+    """Whether it is of the validation or the test, and no value to compare with."""
+    return rank_of(metric.name, metric.part)[0] > 0 and standing_of(metric) != REFERENCE or metric.unit != ""
 
 
 def add_plain_parts(lines, source, metrics):

@@ -89,6 +89,25 @@ class Shards(unittest.TestCase):
             self.assertNotIn("is printed for each", space_of(script, log), script)
 
 
+NO_OPTION = ["no option was found to search over. Give the script one, and name it in the command:"]
+
+
+class Repetitions(unittest.TestCase):
+    LOOP = "scores = []\nfor {} in (1, 2):\n    scores.append({} / 8)\n    print(f'{} {{{}}}: train MSE 0.01, test MSE {{scores[-1]}}')\n"
+    MEAN = "print('mean test MSE', sum(scores) / 2)\n"
+
+    def test_the_mean_of_trials_is_read_and_no_trial(self):
+        for word in ("trial", "attempt", "replicate"):
+            answer = Answer(self.LOOP.format("t", "t", word, "t") + self.MEAN)
+            self.assertEqual((answer.metric, answer.values, answer.to_do), ("mean_test_mse", ["0.1875"], NO_OPTION), word)
+
+    def test_rounds_of_which_the_mean_is_printed_are_asked_and_epochs_are_not(self):
+        answer = Answer(self.LOOP.format("r", "r", "round", "r") + self.MEAN)
+        self.assertTrue(any("where the turns are repetitions and no epochs, write metric: mean_test_mse" in t for t in answer.to_do), answer.to_do)
+        answer = Answer(self.LOOP.format("epoch", "epoch", "epoch", "epoch") + self.MEAN)
+        self.assertEqual((answer.metric, answer.to_do), ("test_mse", NO_OPTION))
+
+
 class Groups(unittest.TestCase):
     """One line tells of the training and of the validation."""
 
@@ -134,6 +153,18 @@ class BehindTheLoop(unittest.TestCase):
         answer = Answer(show + self.LOOP + "show(e / 10)\nshow(0.99)\n")
         self.assertTrue(any("acc is printed by show(), which is called in a loop and once more behind it" in t
                             for t in answer.to_do), answer.to_do)
+
+    def test_a_final_value_of_the_validation_is_read_before_the_training_s_loss(self):
+        loop = self.LOOP + "print('epoch', e, 'loss', 0.1 / e)\n"
+        answer = Answer("print('init val_loss:', 0.9)\n" + loop + "print('final val_loss:', 0.5)\n")
+        self.assertEqual((answer.metric, answer.values), ("final_val_loss", ["0.5"]))
+        self.assertTrue(any("let the loop print val_loss" in t for t in answer.to_do), answer.to_do)
+
+    def test_the_score_over_all_of_the_validation_is_read_and_no_batch(self):
+        script = ("def validate():\n    for i in (0, 1):\n        print(f'Test: [{i}/2] Loss 0.5 Prec@1 {i / 2}')\n"
+                  "    print(f' * Prec@1 {0.25} Prec@5 {0.75}')\n" + self.LOOP + "validate()\n")
+        answer = Answer(script)
+        self.assertEqual((answer.metric, answer.mode, answer.values), ("acc_1", "max", ["0.25"] * 3))
 
     READ = "As this file stands each of these values is an iteration, and the best of all is the trial's."
 

@@ -8,7 +8,8 @@ from init_sharing_test import ARGUMENTS, PRINTED, space_of
 
 class Amounts(unittest.TestCase):
     def test_how_long_and_how_often_is_no_parameter(self):
-        names = ("num_seeds", "n-seeds", "runs", "num-runs", "n-episodes", "num_boost_round", "num-trials", "repetitions", "nrounds")
+        names = ("num_seeds", "n-seeds", "runs", "num-runs", "n-episodes", "num_boost_round", "num-trials", "repetitions", "nrounds",
+                 "restarts", "generations", "n-envs")
         script = ARGUMENTS + "".join(f"p.add_argument('--{n}', type=int, default=60)\n" for n in names) + PRINTED
         self.assertIn("left as they are: " + ", ".join("--" + n for n in names), space_of("train.py", script))
 
