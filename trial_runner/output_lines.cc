@@ -83,6 +83,7 @@ void OutputLines::AddText(std::string_view text) {
   Backspaces();
   if (is_full_) return;
   is_full_ = text.size() > kLineBytesMax - written_.size();
+  has_cut_ = has_cut_ || is_full_;
   written_ += text.substr(0, kLineBytesMax - written_.size());
   // A piece of a word at the cut could be a piece of a number.
   const size_t last = is_full_ ? written_.find_last_of(" \t:=") : std::string::npos;

@@ -39,6 +39,8 @@ class OutputLines {
   std::vector<OutputLine> Add(std::string_view piece);
   // The end of the output: the lines that are left, the last one without its newline.
   std::vector<OutputLine> Finish();
+  // Whether something was left out of a line.
+  bool has_cut() const { return has_cut_; }
 
  private:
   static constexpr size_t kRowsMax = 64;  // That may be led back to.
@@ -68,6 +70,7 @@ class OutputLines {
   size_t cursor_ = 0;  // The row; all rows above and below it are open.
   std::string written_;
   bool is_full_ = false;       // The line is longer than kLineBytesMax.
+  bool has_cut_ = false;       // Any line was.
   bool has_returned_ = false;  // The next text is written over the row's.
   size_t rows_to_redraw_ = 0;  // That stood already, from the cursor on.
   size_t backspaces_ = 0;      // Not yet followed by text.

@@ -871,6 +871,10 @@ std::optional<std::string> OutputMetrics::WhyMissing(const std::string& metric) 
              ": print the value in a line of its own, or say with `iteration` where the bar's "
              "iteration stands";
     }
+    if (lines_[0].has_cut() || lines_[1].has_cut()) {
+      return text + " within the first MiB of a line; one was longer: print the value in a line " +
+             "of its own";
+    }
     return text;
   }
   return std::nullopt;

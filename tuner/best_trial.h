@@ -56,13 +56,19 @@ struct FailedBest {
   double value = 0;
 };
 
-// Why no trial is the best one: "no trial has reported acc". `metrics`: as a person reads them.
-inline std::string WhyNoneIsBest(const std::string& metrics, bool has_failed_best,
-                                 bool is_constrained) {
-  const std::string what = metrics + (is_constrained ? " and kept to metric_constraints" : "");
-  return has_failed_best ? "each trial that reported " + what + " failed"
-                         : "no trial has reported " + what;
-}
+// Why no trial is the best one.
+struct NoBest {
+  bool has_failed_best = false;  // See FailedBest.
+  bool is_constrained = false;   // By metric_constraints.
+  bool has_iterations = false;   // Of any trial: then all its values are nan or infinite.
+
+  // "no trial has reported acc". `metrics`: as a person reads them.
+  std::string Why(const std::string& metrics) const {
+    const std::string what = metrics + (is_constrained ? " and kept to metric_constraints" : "");
+    if (has_failed_best) return "each trial that reported " + what + " failed";
+    return "no trial has reported " + std::string(has_iterations ? "a finite " : "") + what;
+  }
+};
 
 // The same over the columns of `trials`: a condition (9e999 is infinity), and an order that has the
 // best first.

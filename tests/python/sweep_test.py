@@ -107,22 +107,20 @@ def whose_daemon_reports_late(trial):
 
 
 def whose_fork_reports_late(trial):
-    """The child waits until another trial has begun, and reports then."""
+    """The child waits until another trial has begun, and reports then: each opens a FIFO that the other waits for."""
     trial.report(value=trial.number)
-    told = Path("begun")
     if trial.number > 0:
-        told.write_text("")
-        while not Path("tried").exists():
-            time.sleep(0.005)
+        Path("begun").write_text("")
+        Path("tried").read_text()
         return
     if os.fork() == 0:
-        while not told.exists():
-            time.sleep(0.005)
+        Path("begun").read_text()
         try:
             trial.report(value=100)
-            Path("tried").write_text("taken")
+            Path("answer").write_text("taken")
         except ConnectionError:
-            Path("tried").write_text("refused")
+            Path("answer").write_text("refused")
+        Path("tried").write_text("")
         os._exit(0)
 
 
@@ -276,10 +274,12 @@ class AProcessOfTrials(SweepCase):
         self.assertEqual(numbers, [{0}, {1}, {2}])
 
     def test_hears_no_fork_of_an_earlier_one(self):
+        for name in ("begun", "tried"):
+            os.mkfifo(self.folder / name)
         sweep = self.run_sweep(whose_fork_reports_late, samples=2, max_concurrent=1)
         values = [[one["value"] for one in trial.reports] for trial in sweep]
         self.assertEqual(values, [[0], [1]])
-        self.assertEqual((self.folder / "tried").read_text(), "refused")
+        self.assertEqual((self.folder / "answer").read_text(), "refused")
 
     def test_leaves_nothing_behind(self):
         self.run_sweep(that_starts_others, samples=2, max_concurrent=1)

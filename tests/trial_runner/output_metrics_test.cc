@@ -741,6 +741,12 @@ TEST_F(OutputMetricsTest, SaysThatAMetricStoodInABarAlone) {
               AllOf(HasSubstr("in a bar that was drawn over, 'acc: 0.5'"), HasSubstr("iteration")));
 }
 
+TEST_F(OutputMetricsTest, SaysThatALineWasTooLongToBeReadToItsEnd) {
+  Begin(Rules({"acc"}));
+  (void)Print(std::string(OutputLines::kLineBytesMax, 'x') + " acc: 0.5\ndone\n");
+  EXPECT_THAT(*metrics_->WhyMissing("acc"), HasSubstr("within the first MiB of a line"));
+}
+
 TEST_F(OutputMetricsTest, WithoutExpressionsNothingIsFound) {
   Begin({});
   EXPECT_THAT(Print("acc: 0.5\n\n"), IsEmpty());

@@ -161,7 +161,7 @@ TEST(Summary, CallsNothingSavedThatWasTrainedAgain) {
   summary.iterations_trained = 240;
   summary.iterations_again = 160;
   EXPECT_THAT(RenderSummary(summary),
-              HasSubstr("240 iterations (160 of them again, for want of a checkpoint) in place of "
+              HasSubstr("240 iterations (160 of them more than once) in place of "
                         "320, 25 % saved\n"));
   summary.iterations_trained = 400;
   EXPECT_THAT(RenderSummary(summary), HasSubstr("in place of 320, 0 % saved\n"));
@@ -216,15 +216,21 @@ TEST(Summary, OfAnInterruptedSweepSaysHowToGoOn) {
 TEST(Summary, WhereEachTrialThatReportedFailedSaysSo) {
   SweepSummary summary = SampleSummary();
   summary.best.reset();
-  summary.why_no_best = WhyNoneIsBest("val_accuracy", true, false);
+  summary.why_no_best = NoBest{.has_failed_best = true}.Why("val_accuracy");
   summary.better_failed = FailedBest{0, 1, 0.5};
   EXPECT_THAT(RenderSummary(summary),
               AllOf(HasSubstr("best trial      none: each trial that reported val_accuracy failed"),
                     HasSubstr("trial 0 failed after iteration 1 with a better value, 0.5")));
-  EXPECT_EQ(WhyNoneIsBest("area", true, true),
+  NoBest none{.has_failed_best = true, .is_constrained = true};
+  EXPECT_EQ(none.Why("area"),
             "each trial that reported area and kept to metric_constraints failed");
-  EXPECT_EQ(WhyNoneIsBest("area", false, true),
-            "no trial has reported area and kept to metric_constraints");
+  none.has_failed_best = false;
+  EXPECT_EQ(none.Why("area"), "no trial has reported area and kept to metric_constraints");
+}
+
+TEST(Summary, WhereNoValueIsFiniteSaysSo) {
+  EXPECT_EQ(NoBest{.has_iterations = true}.Why("loss"), "no trial has reported a finite loss");
+  EXPECT_EQ(NoBest{}.Why("loss"), "no trial has reported loss");
 }
 
 }  // namespace

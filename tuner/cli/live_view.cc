@@ -40,9 +40,9 @@ std::string SavedLine(const SweepSummary& summary) {
          (summary.paused_count > 0 ? ", " + std::to_string(summary.paused_count) + " left paused"
                                    : "") +
          ": " + Iterations(summary.iterations_trained) +
-         (summary.iterations_again > 0 ? " (" + std::to_string(summary.iterations_again) +
-                                             " of them again, for want of a checkpoint)"
-                                       : "") +
+         (summary.iterations_again > 0
+              ? " (" + std::to_string(summary.iterations_again) + " of them more than once)"
+              : "") +
          " in place of " + std::to_string(full) + ", " + std::to_string(std::llround(percent)) +
          " % saved\n";
 }

@@ -223,9 +223,12 @@ class SweepDisplay::State {
   }
 
   std::string WhyNoBest() const {
-    const bool is_constrained = !controller_.options().spec.scores.constrained_names().empty();
-    return WhyNoneIsBest(Printable(experiment_.metric), BetterFailed({}).has_value(),
-                         is_constrained);
+    NoBest none;
+    none.has_failed_best = BetterFailed({}).has_value();
+    none.is_constrained = !controller_.options().spec.scores.constrained_names().empty();
+    for (const TrialRecord& trial : controller_.trials())
+      none.has_iterations = none.has_iterations || trial.row.iterations > 0;
+    return none.Why(Printable(experiment_.metric));
   }
 
   BestSoFar Described(const TrialRecord& best) const {

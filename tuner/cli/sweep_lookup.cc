@@ -211,10 +211,27 @@ Result<std::optional<FailedBest>> FindFailedBest(Database& database, const Found
   return std::optional(FailedBest{row.Int(0), row.Int(1), row.Real(2)});
 }
 
+namespace {
+
+// Whether any trial has one. A database that cannot be read has none.
+bool HasIterations(Database& database, const FoundSweep& sweep) {
+  Result<Statement> row = database.Prepare(
+      "SELECT EXISTS (SELECT 1 FROM trial_rows WHERE experiment = ?1 AND iterations > 0)");
+  if (!row.ok()) return false;
+  row->BindAll(sweep.id);
+  const Result<bool> has_row = row->Step();
+  return has_row.ok() && *has_row && row->Int(0) != 0;
+}
+
+}  // namespace
+
 std::string WhyThereIsNoBest(Database& database, const FoundSweep& sweep) {
+  NoBest none;
   const Result<std::optional<FailedBest>> failed = FindFailedBest(database, sweep);
-  return WhyNoneIsBest(ObjectiveNames(sweep), failed.ok() && failed->has_value(),
-                       sweep.is_constrained);
+  none.has_failed_best = failed.ok() && failed->has_value();
+  none.is_constrained = sweep.is_constrained;
+  none.has_iterations = HasIterations(database, sweep);
+  return none.Why(ObjectiveNames(sweep));
 }
 
 std::string NoBestIn(Database& database, const FoundSweep& sweep) {
