@@ -92,15 +92,19 @@ function(tune_test name)
     return()
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE tune_options ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE tune_options ${ARG_DEPS} tune_patience GTest::gmock GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   # A test's own code runs for less time than its compiling at -O3 takes.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES
     LABELS "${ARG_LABELS}" TIMEOUT 600
-    ENVIRONMENT "${TUNE_TEST_ENVIRONMENT}")
+    ENVIRONMENT "${TUNE_TEST_ENVIRONMENT};TUNE_TEST_SECONDS=570")
 endfunction()
+if(TUNE_HAS_GTEST)
+  add_library(tune_patience OBJECT ${PROJECT_SOURCE_DIR}/tests/patience.cc)
+  target_link_libraries(tune_patience PRIVATE tune_options GTest::gtest)
+endif()
 
 # A room that is there; while the house grows, one that is not yet has nothing to build.
 function(tune_room name)
