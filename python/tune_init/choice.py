@@ -202,6 +202,10 @@ def main_of(metrics):
 
 def doubts_on_main(main):
     again = "let the script print {} too, and call tune init again"
+    if rank(main)[0] in (0, 1) and not part_of(words_of(main.name)) and main.others_of_validation and not main.doubts and not main.unit:
+        yield (f"{main.name} is read in '{shown(main.text())}', of which no word says that it is of the validation, and "
+               f"'{shown(text_of(main.others_of_validation[0]))}' is: let the script print {named_of_validation(main.name)}, once for all of the "
+               "validation, and call tune init again")
     if main.unit and len(main.unit_names) > 1:
         yield (f"{main.name} is printed for {listed(main.unit_names)}, which are no epochs: "
                + (f"{main.unit_names[0]} alone is read; " if main.is_of_first else f"the best {main.unit} alone would be the answer; ")

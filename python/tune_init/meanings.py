@@ -9,6 +9,11 @@ FORMULAS = ("loss", "cost", "objective", "elbo", "nll", "score", "kl", "energy")
 FORMULA_OPTIONS = ("loss", "criterion", "objective")  # "--loss mse".
 WEIGHTS = ("weight", "coef", "coeff", "coefficient")  # "--kl-weight".
 AT_K = ("recall", "precision", "hits", "hit", "ndcg", "map", "mrr", "ap", "top")
+PARTS_OF_FORMULA = ("delta", "reduction", "margin", "temperature", "focal gamma", "label smoothing")  # "--huber-delta".
+# Beside these measures: of the measure itself, or of the task that it judges.
+BESIDE = ((("psnr", "ssim", "lpips"), ("scale", "scale factor", "upscale", "upscale factor", "sigma")), (("ece",), ("bins", "nbins")),
+          (("dice", "iou", "miou", "jaccard"), ("smooth", "smoothing")), (("pinball",), ("rho", "tau", "alpha", "q")),
+          (("robust", "adv", "adversarial", "attack"), ("eps", "epsilon")))
 # What no name below needs: "--noise-std", "--n-points".
 WORDS_ASIDE = ("type", "fn", "function", "std", "level", "size", "n", "num")
 
@@ -16,10 +21,13 @@ WORDS_ASIDE = ("type", "fn", "function", "std", "level", "size", "n", "num")
 ENDINGS = ("scoring", "metric", "threshold", "thres", "thresh", "top k", "topk", "topn",  # how it is measured,
            "horizon", "window", "year", "task", "env", "environment", "env id", "env name", "game", "reward scale",  # what is to be done,
            "subset", "noise", "corruption", "difficulty",  # on what data,
+           "subject", "patient", "station", "speaker", "label", "class id", "target id", "horizon hours", "horizon days", "forecast", "snr", "missing rate",
+           "contamination", "map size", "agents", "opponent strength", "opponent", "goal", "train fraction", "train frac", "train ratio", "train size",
+           "ticker", "language", "lang", "way", "ways", "shot", "shots", "lead time", "lead", "ignore background", "ignore index", "variance power",
            "imbalance", "imbalance ratio", "imbalance factor", "imb ratio", "imb factor",
            "fast dev run", "overfit batches")  # and on how little.
 # The whole name:
-NAMES = ("quantile", "quantiles", "top",
+NAMES = ("quantile", "quantiles", "top", "tokenizer",
          "points", "npoints", "data points", "input dim", "in dim", "in channels", "input channels", "in chans", "in features",
          "data fraction", "data frac", "dataset fraction", "fraction data", "subsample data", "data subsample", "data ratio", "data percent",
          "data percentage", "data portion")
@@ -73,7 +81,16 @@ def is_always(option, words, source):
         return default >= 0.01 and re.search(rf"\btol\w*\s*=\s*{given_as(option.name)}", source) is None
     if words == ["sample", "rate"]:  # Of sound; a share of the rows is below 1.
         return default > 1
+    if words in (["unit"], ["units"]):  # "m" and "cm", and no width of a layer.
+        return option.kind == "str" or any(isinstance(c, str) for c in option.choices or [])
     return words == ["sigma"] and is_of_made_data(option, source)
+
+
+def is_factor_of_loss(option, source):
+    """Whether the script computes a loss with it: `loss = mse + args.lam * penalty`, `HuberLoss(delta=args.delta)`."""
+    value = given_as(option.name)
+    return re.search(rf"\b\w*(?:loss|penalty|objective)\w*\s*\+?=[^\n]*(?:\*\*?\s*{value}|\b{value}\s*\*)"
+                     rf"|\w*Loss\([^()\n]*\b{value}", source) is not None
 
 
 def changes_meaning(option, metric, source):
@@ -82,8 +99,14 @@ def changes_meaning(option, metric, source):
     measures = set(words_of(metric))
     if is_always(option, words, source) or words == ["k"] and is_k_of_measure(option, measures, source):
         return True
+    if any(measures & set(of) and " ".join(words) in names for of, names in BESIDE):
+        return True
     if not measures & set(FORMULAS):
         return False
+    if any(ends_with(words, end) for end in PARTS_OF_FORMULA) or is_factor_of_loss(option, source):
+        return True
+    if words == ["p"] and re.search(r"\bnorm\b", option.help, re.I):
+        return True
     is_part = words and words[-1] in WEIGHTS and "decay" not in words and words != ["class", "weight"]
     is_beta = words == ["beta"] and re.search(r"\bkl", source, re.I) is not None  # Of a variational autoencoder.
-    return bool(words) and (words[-1] in FORMULA_OPTIONS or is_part or is_beta or words == ["label", "smoothing"])
+    return bool(words) and (words[-1] in FORMULA_OPTIONS or is_part or is_beta)

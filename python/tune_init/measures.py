@@ -26,6 +26,11 @@ UNIT_OF_TIME = r"(?:s|ms|secs?|seconds?|min|minutes?|h|hours?)"  # Behind a valu
 NEVER = (*TIMES, "lr", "epoch", "epochs", "step", "steps", "seed", "batch", "iter", "iteration", "best", "total", "params", "patience", "grad",
          "std", "stddev", "stdev", "sd", "deviation", "variance", "var", "scale", "weight", "weights", "coef", "threshold")
 
+OF_NO_MEASURE = ("size", "sizes", "samples", "sample", "images", "image", "examples", "rows", "len", "length", "count", "n", "num", "number", "set", "data",
+                 "split", "fold", "shape", "path", "file", "dir", "every", "interval", "freq", "loader", "dataset", "batches", "id", "index", "is", "on",
+                 "of", "the", "after", "at", "for", "in", "and", "with", "from", "to", "frac", "fraction", "ratio", "users", "items", "points", "tokens", "words",
+                 "memory", "mem", "speed", "ips", "throughput", "accepted", "only", "mode", "run", "running", "done", "start", "begin", "begins", "end", "ends")
+
 # In the name of a summary.
 ENDS = ("best", "done", "finished", "restored", "final", "finally", "result", "results", "early", "previous")
 
@@ -94,6 +99,14 @@ def is_metric(name):
     if not words or words[0] in NEVER and not is_whole or words[-1] in NEVER or any(w in ENDS for w in words):
         return False
     return any(w in HIGHER or w in LOWER for w in words)
+
+
+def is_unknown_of_part(name):
+    """Whether it is a value of the validation or the test that no word here knows: "val QWK"."""
+    words = words_of(name)
+    others = [w for w in words if not part_of([w])]
+    return (part_of(words) in ("validation", "test") and 0 < len(others) < 4 and not others[-1].isdigit()
+            and not any(w in NEVER or w in ENDS or w in OF_NO_MEASURE for w in others))
 
 
 def is_bare_score(name):

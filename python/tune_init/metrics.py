@@ -13,7 +13,7 @@ from doubts import ALL_ARE_READ, doubt_two_lines, doubt_two_loops, doubts_on, do
 from expressions import BEFORE_MESSAGE, beginning_of, count_of, escaped, finds, is_free_of, keys_around, line_around, regex_for, rendered, within_keys
 from groups import group_of, parts_named, words_of_parts
 from lines import lines_of
-from measures import ENDS, is_metric, is_part_alone, part_of, rank_of, words_of
+from measures import ENDS, is_metric, is_part_alone, is_unknown_of_part, part_of, rank_of, words_of
 from names import Chain, Naming, label_of, part_of_line, sentence_of, text_before
 from options import dotted
 from origins import origin_of, part_of_function
@@ -30,6 +30,7 @@ class Metric:
         self.depth = 0  # The loops within which it is printed.
         self.printed = None  # Its line, of a script.
         self.times = 0  # How often a log has it; 0: it is of no log.
+        self.others_of_validation = []  # Lines of a loop that name the validation or the test.
         self.beside = []  # Other lines of the script with a value of its name.
         self.bar = None  # That shows it.
         self.iteration = ""  # The expression of the bar's count.
@@ -101,7 +102,7 @@ def metrics_of_source(tree, source):
 
 def metrics_of_lines(lines, source, more=()):
     metrics = {}
-    for is_wanted in (is_metric, lambda name: is_metric("_".join(w for w in words_of(name) if w not in ENDS))):
+    for is_wanted in (is_metric, lambda name: is_metric("_".join(w for w in words_of(name) if w not in ENDS)), is_unknown_of_part):
         for line in sorted(lines, key=precedence):
             add_metrics_of(line, lines, is_wanted, source, metrics)
         if any(is_of_other_data(metric) for metric in metrics.values()):
@@ -112,7 +113,13 @@ def metrics_of_lines(lines, source, more=()):
         metrics.setdefault(metric.name, metric)
     if not metrics:
         add_plain_parts(lines, source, metrics)
+    for metric in metrics.values():
+        metric.others_of_validation = [n for n in lines if n is not metric.printed and n.is_in_loop and None in n.parts and is_of_validation(n)]
     return sorted(metrics.values(), key=lambda metric: metric.order)
+
+
+def is_of_validation(line):
+    return part_of(words_of("".join(part or " " for part in line.shown))) in ("validation", "test")
 
 
 def is_of_other_data(metric):

@@ -6,7 +6,7 @@ import re
 from changes import LOGGED, OLD, is_old_alone, name_of_change
 from counts import COUNTED, NOUN, spoken
 from loops import TIME
-from measures import LOWER, in_full, is_metric, is_part_alone, measures_of, part_of, words_of
+from measures import LOWER, in_full, is_metric, is_part_alone, is_unknown_of_part, measures_of, part_of, words_of
 from pairs import BETWEEN, DOUBT, has_decimals
 from scores import value_at
 
@@ -86,7 +86,8 @@ def part_of_line(parts):
             continue
         label = re.search(r"[A-Za-z][\w /.@-]*$", label_text(text)[1].split(OLD)[0].rstrip(BEFORE_VALUE + "*"))
         words = words_of(label.group(0)) if label and i + 1 < len(parts) else []
-        is_of_value = measures_of("_".join(words)) or is_part_alone("_".join(words))
+        name = "_".join(words)
+        is_of_value = measures_of(name) or is_part_alone(name) or is_unknown_of_part(name)
         texts.append(text[:text.rfind(label.group(0))] if is_of_value else text)
     words = words_of(" ".join(texts))
     named = {part_of([w]) for w in words} | {part_of(words)}

@@ -8,6 +8,7 @@ from scores import value_at
 from templates import BRACE_HOLE, PERCENT_HOLE
 
 BETWEEN = re.compile(r"\s*%?\s*[/|]\s*$")
+BARE = re.compile(r"\s*%?,?\s+$")  # "auc 0.5 0.6" and "auc 0.5, 0.6"
 # Behind the second, which it says to be no value of the metric.
 OTHER = re.compile(rf"\s*(?:{UNIT_OF_TIME}|it|steps?|epochs?|samples?|batch(?:es)?|MB|GB)\b|\s*[/:=]", re.I)
 NAMED_BEHIND = re.compile(r"\s+[A-Za-z][\w ]*\s*(?:$|[,;|)])")  # "acc 0.5 | 0.3 loss"
@@ -45,9 +46,22 @@ def has_decimals(line, i):
     return re.search(r"\.\d", format_at(line, i) or "") is not None
 
 
+def is_of_one_form(line, i):
+    """Whether both values of "auc 0.5 0.6" are printed with decimals, or made by calls that differ in their names alone."""
+    if has_decimals(line, i) and has_decimals(line, i + 2):
+        return True
+    values = [value_at(line, at) for at in (i, i + 2)]
+    if not all(isinstance(v, ast.Call) and format_at(line, at) is None for v, at in zip(values, (i, i + 2))):
+        return False
+    return len({re.sub(r"\bid='\w+'", "", ast.dump(v)) for v in values}) == 1
+
+
 def second_of_pair(line, i, name):
     """Where the second value stands of which the first is at parts[i], and no count of how many there are; None: there is none."""
-    if i + 2 >= len(line.parts) or line.parts[i + 2] is not None or not BETWEEN.match(line.parts[i + 1] or ""):
+    if i + 2 >= len(line.parts) or line.parts[i + 2] is not None:
+        return None
+    is_bare = BARE.match(line.parts[i + 1] or "") is not None and is_of_one_form(line, i)
+    if not is_bare and not BETWEEN.match(line.parts[i + 1] or ""):
         return None
     behind = line.parts[i + 3] if i + 3 < len(line.parts) else ""
     value = value_at(line, i + 2)
@@ -57,7 +71,7 @@ def second_of_pair(line, i, name):
         return None
     is_loss = bool(measures_of(name) & set(LOWER)) and not measures_of(name) & COUNTED
     is_plain = format_at(line, i) is None and format_at(line, i + 2) is None and is_loss and "| " not in line.parts[i + 1] and value is not None
-    return i + 2 if has_decimals(line, i) and has_decimals(line, i + 2) or is_plain else None
+    return i + 2 if is_bare or has_decimals(line, i) and has_decimals(line, i + 2) or is_plain else None
 
 
 def doubts_on_pair(line, i, name):

@@ -31,6 +31,8 @@ DRAWS = ("normal", "randn", "standard_normal", "uniform", "rand", "random", "ran
 OF_DATA = ("x", "xs", "xx", "y", "ys", "yy", "data", "dataset", "input", "inputs", "target", "targets", "label", "labels", "feature", "features",
            "noise", "px", "prices", "rows", "records", "docs", "sentences", "tokens", "train", "val", "valid", "test", "images", "signal", "series", "points", "samples", "xtrain", "ytrain", "xtr", "ytr")
 
+MASKS = ("mask", "masks", "msk", "split", "fold", "folds", "holdout", "sel", "selected", "train", "test", "val", "valid", "idx")  # rand(n) < 0.8
+
 
 class Seeds:
     """The uses of the seed options of one module."""
@@ -41,6 +43,7 @@ class Seeds:
         self.functions = {n.name: n for n in self.nodes if isinstance(n, ast.FunctionDef)}
         self.names = {re.split(r"\W", o.flag.lstrip("-"))[-1].lower() or o.name for o in options}
         self.names |= {o.name for o in options}
+        self.compared = {n for c in self.nodes if isinstance(c, ast.Compare) for n in ast.walk(c.left) if isinstance(n, ast.Call)}
         self.appended = set()  # Calls whose values are added to a list.
         self.drawn = set()  # What holds the seed, or a generator that it begins: variables by their text.
         self.seedings = []  # (line, module, whether by the seed)
@@ -106,18 +109,24 @@ class Seeds:
             is_plain = name.split(".")[-1].endswith("KFold") and not name.split(".")[-1].startswith("Repeated")
             is_shuffled = words.get("shuffle", str(not is_plain)) != "False"
             module = "numpy" if is_shuffled and not name.endswith(".sample") else ""
+        if name.endswith(".sample") and {"frac", "n"} & set(words) and owner is not None and not self.is_source(owner):
+            module = "numpy"  # Of a data frame.
         return bool(module) and self.is_module_seeded(module, call.lineno)
 
     def use_of(self, call, targets):
         """SPLIT, DATA or "" of a call and the names that its value is given."""
         last = dotted(call.func).split(".")[-1]
         _, depth, _ = self.places.get(call, (None, 0, []))
+        if last in ("take", "skip") and any(self.is_seeded_shuffle(n) for n in ast.walk(call.func)):
+            return SPLIT
         if last not in SPLITTERS + ORDERS + DRAWS and not self.is_other_maker(call, last):
             return ""
         is_of_dataset = last == "shuffle" and isinstance(call.func, ast.Attribute) and not self.is_source(call.func.value)
         if is_of_dataset or not self.is_drawn(call) or any(k.arg == "shuffle" and ast.unparse(k.value) == "False" for k in call.keywords):
             return ""
-        if last in SPLITTERS and (last != "sample" or any(k.arg == "random_state" for k in call.keywords)):
+        if last in SPLITTERS and (last != "sample" or any(k.arg in ("random_state", "frac") for k in call.keywords)):
+            return SPLIT
+        if last in DRAWS and depth == 0 and call in self.compared and any(set(words_of(name)) & set(MASKS) for name in targets):
             return SPLIT
         if last in ORDERS:
             if last == "choice" and is_named_as_data(targets):
@@ -128,6 +137,10 @@ class Seeds:
         if MADE_DATA.match(last):
             return DATA
         return SPLIT if any(k.arg in SPLIT_WORDS for k in call.keywords) else next(WORDS[w] for w in words_of(last) if w in WORDS)
+
+    def is_seeded_shuffle(self, node):
+        """Of tf.data: shuffle(1000, seed=seed)."""
+        return isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] == "shuffle" and any(map(self.is_seed, given_to(node)))
 
     @staticmethod
     def is_other_maker(call, last):

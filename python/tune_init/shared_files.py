@@ -14,6 +14,9 @@ WRITERS = {"save": 0, "savez": 0, "savez_compressed": 0, "savetxt": 0, "to_csv":
 READERS = {"load": 0, "loadtxt": 0, "read_csv": 0, "read_parquet": 0, "read_pickle": 0, "read_json": 0, "load_model": 0,
            "load_weights": 0, "from_pretrained": 0, "load_file": 0, "read_text": -1, "read_bytes": -1}
 OWNERS = ("torch", "np", "numpy", "joblib", "jnp", "tf")  # Of a plain save(), load() and dump().
+NAMES_OF_PLACES = ("dir", "path", "file", "folder", "root", "save", "out", "output", "outdir", "logdir", "savedir", "to", "dest", "destination", "log", "logs",
+                   "ckpt", "checkpoint", "csv", "json", "history", "results", "workdir", "tensorboard", "prefix", "suffix", "name", "exp", "experiment", "run",
+                   "tag", "id", "title")
 OUTPUT_WORDS = ("ckpt", "checkpoint", "output", "out", "log", "logs", "save", "model", "results")
 PATH = re.compile(r"[^\s{}<>*?\"']*(?:/[^\s{}<>*?\"']*|\.[A-Za-z]\w{0,5})$")
 
@@ -79,6 +82,13 @@ class Paths:
         return separator.join(path for path, _ in found), next((option for _, option in found if option), None)
 
 
+def names_place(option):
+    """Whether the option says nothing else than where something lies, or what a run is called: "--out runs", and not "--model resnet", by
+    which the script also builds its network."""
+    looks_so = os.sep in option.default or re.search(r"\.[a-z]\w{0,5}$", option.default) is not None
+    return not option.choices and (looks_so or is_like(option.name, *NAMES_OF_PLACES))
+
+
 def argument_at(call, index):
     if index < 0:
         return call.func.value if isinstance(call.func, ast.Attribute) else None
@@ -120,7 +130,7 @@ def uses_of(tree, source, options):
         for is_used, found in ((access[1], uses.written), (access[2], uses.read)):
             if is_used:
                 uses.add(found, path, call.lineno)
-        if option:
+        if option and names_place(option):
             uses.by_option[os.path.normpath(path), option.name] = option
     return uses
 

@@ -70,6 +70,20 @@ class Modes(unittest.TestCase):
             self.assertTrue(any(f"{name} for the best; is that the right direction?" in t for t in answer.to_do), name)
 
 
+class UnknownMeasures(unittest.TestCase):
+    LINE = "for e in (1, 2, 3):\n    print(f'epoch {{e}} loss {{0.1 / e}} acc {{0.9 + e / 99}} {} {{e / 8}}')\n"
+
+    def test_one_of_the_validation_is_read_beside_the_training_s_and_its_direction_is_asked(self):
+        for name in ("val QWK", "val HOTA", "val_pck", "test_stoi", "val metric"):
+            answer = Answer(self.LINE.format(name))
+            self.assertEqual((answer.metric, answer.values), (name.lower().replace(" ", "_"), ["0.125", "0.25", "0.375"]))
+            self.assertTrue(any("is that the right direction?" in t for t in answer.to_do), answer.to_do)
+
+    def test_times_and_amounts_of_the_validation_are_none(self):
+        for name in ("val_time", "val size", "test images", "val batches"):
+            self.assertEqual(Answer(self.LINE.format(name)).metric, "acc", name)
+
+
 class Measures(unittest.TestCase):
     LARGE = ("ARI", "NMI", "AMI", "HR@10", "hit rate", "hit_rate@5", "Recall@20", "R@1", "P@5", "MRR", "MAP", "mAP", "nDCG", "NDCG@10", "BLEU", "bleu4",
              "ROUGE", "ROUGE-L", "rouge1", "METEOR", "IoU", "mIoU", "Dice", "PSNR", "SSIM", "Kappa", "MCC", "explained variance", "R2", "R^2",

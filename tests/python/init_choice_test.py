@@ -544,5 +544,30 @@ class Expressions(unittest.TestCase):
         self.assertEqual((answer.metric, answer.values), ("val_f1", ["50.0"] * 3))
 
 
+class BesideTheValidation(unittest.TestCase):
+    """A line of the loop names the validation, and the metric is read in one that does not."""
+
+    def asked(self, body):
+        answer = Answer("for e in (1, 2, 3):\n" + "".join(f"    {line}\n" for line in body))
+        return any("of which no word says that it is of the validation" in t for t in answer.to_do)
+
+    def test_it_is_asked(self):
+        train = "print(f'epoch {e} loss {1 / e} acc {e / 4}')"
+        for body in ([train, "print('validation:', e / 5)"], [train, "print(f'  val: {e / 5}')"],
+                     [train, "print(f'Evaluation over 10 episodes: {e / 5}')"],
+                     ["print(f'Epoch: [{e}] Acc {e / 4}')", "for i in range(2):", "    print(f'Val: [{i}/2] Acc {e / 5}')"]):
+            self.assertTrue(self.asked(body), body)
+        for body in ([train, "print(f'val_acc {e / 5}')"], [train], [train, "print('validating')"]):
+            self.assertFalse(self.asked(body), body)
+
+    def test_two_bare_values_behind_one_name_are_asked(self):
+        for line in ("print(f'epoch {e} AUC {e / 4:.4f} {e / 5:.4f}')", "print('auc', round(e / 4, 4), round(e / 5, 4))"):
+            answer = Answer("for e in (1, 2, 3):\n    a, b = e, e\n    " + line.replace("e / 4", "a / 4").replace("e / 5", "b / 4") + "\n")
+            self.assertTrue(any("two values stand behind 'auc'" in t for t in answer.to_do), answer.to_do)
+        answer = Answer("for e in (1, 2, 3):\n    print('loss', round(1 / e, 4), e)\n")
+        self.assertFalse(any("two values" in t for t in answer.to_do), answer.to_do)
+
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -52,6 +52,28 @@ class Meaning(unittest.TestCase):
             self.assertEqual(self.left(metric, self.LOSS, self.WEIGHT, self.SMOOTHING), [], metric)
         self.assertEqual(self.left("val_loss", "'--weight-decay', type=float, default=0.1"), [])
 
+    def test_what_the_script_computes_its_loss_with(self):
+        options = ["'--huber-delta', type=float, default=1.0", "'--reduction', choices=['mean', 'sum'], default='mean'",
+                   "'--temperature', type=float, default=0.1", "'--lam', type=float, default=0.1", "'--gamma', type=float, default=2.0",
+                   "'--p', type=int, default=2, help='norm of the error'"]
+        body = "loss = mse + a.lam * l1\ncriterion = FocalLoss(gamma=a.gamma)\n"
+        self.assertEqual(self.left("val_loss", *options, body=body), [o.split("'")[1] for o in options])
+        self.assertEqual(self.left("val_acc", *options, body=body), [])
+        lr = "'--rate', type=float, default=0.1"
+        self.assertEqual(self.left("val_loss", lr, body="loss = train(a.rate, 3)\nparam -= a.rate * loss\n"), [])
+
+    def test_what_belongs_to_the_measure_or_to_its_task(self):
+        for metric, name in (("val_psnr", "scale"), ("val_ssim", "sigma"), ("val_ece", "bins"), ("val_dice", "smooth"),
+                             ("val_pinball", "rho"), ("robust_acc", "eps")):
+            option = f"'--{name}', type=float, default=0.5"
+            self.assertEqual((self.left(metric, option), self.left("val_acc", option)), ([f"--{name}"], []), name)
+        options = ["'--num-way', type=int, default=5", "'--shots', type=int, default=5", "'--unit', choices=['m', 'cm']",
+                   "'--tokenizer', choices=['bpe', 'char']", "'--subject', type=int, default=3", "'--snr', type=float, default=10.0",
+                   "'--class-id', type=int, default=2", "'--num-agents', type=int, default=2", "'--train-fraction', type=float, default=0.8", "'--lead-time', type=int, default=6",
+                   "'--tweedie-variance-power', type=float, default=1.5", "'--ignore-background', action='store_true'"]
+        self.assertEqual(self.left("val_acc", *options), [o.split("'")[1] for o in options])
+        self.assertEqual(self.left("val_acc", "'--units', type=int, default=64"), [])
+
     def test_what_is_measured_and_on_what(self):
         options = ["'--horizon', type=int, default=12", "'--threshold', type=float, default=0.5", "'--window', type=int, default=10",
                    "'--noise', type=float, default=0.1", "'--subset', type=int, default=1000", "'--year', type=int, default=2020",
@@ -119,7 +141,9 @@ class Seeds(unittest.TestCase):
                      "rng = np.random.default_rng(a.seed)\nidx = rng.permutation(len(x))\n", "i = np.random.RandomState(a.seed).permutation(9)\n",
                      "random.seed(a.seed)\nrandom.shuffle(names)\n", "set_seed(a.seed)\nt, v = train_test_split(x)\n",
                      "def prepare(s):\n    return train_test_split(x, random_state=s)\nt, v = prepare(a.seed)\n",
-                     "d = load_dataset('x').train_test_split(test_size=0.1, seed=a.seed)\n", "v = df.sample(frac=0.2, random_state=a.seed)\n"):
+                     "d = load_dataset('x').train_test_split(test_size=0.1, seed=a.seed)\n", "v = df.sample(frac=0.2, random_state=a.seed)\n",
+                     "np.random.seed(a.seed)\nmask = np.random.rand(len(x)) < 0.8\n", "np.random.seed(a.seed)\nt = df.sample(frac=0.8)\n",
+                     "t = ds.shuffle(99, seed=a.seed).take(80)\n"):
             self.assertEqual(self.reason(body), "it makes the split", body)
 
     def test_a_seed_that_makes_the_data_is_left(self):
@@ -132,6 +156,7 @@ class Seeds(unittest.TestCase):
         for body in ("m = MLPClassifier(random_state=a.seed)\nt, v = train_test_split(x, random_state=0)\n",
                      "torch.manual_seed(a.seed)\nd = DataLoader(t, shuffle=True)\n",
                      "rng = np.random.default_rng(a.seed)\nW = rng.normal(size=(4, 2))\n",
+                     "np.random.seed(a.seed)\nfor e in (1, 2):\n    drop = np.random.rand(5) < 0.5\n",
                      "np.random.seed(0)\nX = np.random.randn(9)\nnp.random.seed(a.seed)\nw = np.random.randn(9)\n",
                      "np.random.seed(a.seed)\nX = np.random.default_rng(0).normal(size=9)\ncv = KFold(5)\n", "key = jax.random.PRNGKey(a.seed)\n"
                      "key, sub = jax.random.split(key)\n", "rng = random.Random(a.seed)\ndef batches():\n    return rng.permutation(9)\n"

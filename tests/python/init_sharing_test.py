@@ -87,6 +87,15 @@ class PythonFiles(unittest.TestCase):
         self.assertIn("command: [python3, train.py, --lr, \"{lr}\"]", space)
         self.assertIn("share last.pt", to_do(space))
 
+    def test_an_option_that_also_chooses_the_model_keeps_its_value(self):
+        for name in ("model", "arch", "dataset", "task"):
+            script = (f"import argparse, json\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.1)\n"
+                      f"p.add_argument('--{name}', default='resnet')\na = p.parse_args()\n"
+                      f"json.dump({{}}, open(a.{name} + '.json', 'w'))\nprint(f'val_acc {{a.lr}}')\n")
+            space = space_of("train.py", script)
+            self.assertNotIn("tune.dir", space)
+            self.assertIn("share resnet.json, which the script writes", to_do(space))
+
 
 class ShellFiles(unittest.TestCase):
     TRAIN = ("train.py", "import argparse, json\np = argparse.ArgumentParser()\np.add_argument('--config')\np.add_argument('--lr')\n"
