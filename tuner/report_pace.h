@@ -15,7 +15,7 @@ namespace tune {
 
 class ReportPace {
  public:
-  // The time between two reports of an attempt.
+  // The time between two reports of an attempt, or from its beginning to the first.
   void Add(Duration gap) {
     if (gaps_.size() < kGapsMax) {
       gaps_.push_back(gap);
@@ -48,6 +48,15 @@ class ReportPace {
   std::vector<Duration> gaps_;  // A ring.
   size_t next_ = 0;
   Duration median_;
+};
+
+// Until its first report a program loads its data: that has a pace of its own.
+struct ReportPaces {
+  ReportPace first;
+  ReportPace later;
+
+  ReportPace& Of(bool has_reported) { return has_reported ? later : first; }
+  const ReportPace& Of(bool has_reported) const { return has_reported ? later : first; }
 };
 
 }  // namespace tune

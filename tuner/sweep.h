@@ -206,6 +206,7 @@ class Sweep {
   void EndByTrialTime(TrialRecord& trial);
   void NotePace(const TrialRecord& trial);
   void CheckSilence();
+  void LookForSilenceAfter(std::optional<Duration> patience);
   std::optional<Instant> SilentAt(const TrialRecord& trial) const;
   std::optional<Instant> LimitOf(WorkerId worker, const TrialRecord& trial) const;
   void TakeOverClock(Duration gap);
@@ -265,7 +266,7 @@ class Sweep {
   bool is_waiting_said_ = false;
   int64_t learned_gpu_memory_ = 0;  // The most that an attempt was seen to use of a device.
   bool is_learning_said_ = false;
-  ReportPace pace_;
+  ReportPaces paces_;
   LaneSpeeds lane_speeds_;  // What workers are told from them changes nothing here.
   std::map<LaneKind, int64_t> said_lanes_max_;
   std::optional<Duration> mean_attempt_;  // Exponential mean of the attempts' durations.

@@ -25,20 +25,21 @@ void Sweep::CheckTimeLimits() {
 
 // Before the report is counted.
 void Sweep::NotePace(const TrialRecord& trial) {
-  // Until the first one a program loads its data.
-  if (trial.last_sequence > 0) pace_.Add(now_ - trial.progress_at);
-  if (const auto patience = pace_.patience()) {
-    silence_due_ = std::min(silence_due_, now_ + *patience);
-  }
+  paces_.Of(trial.last_sequence > 0).Add(now_ - trial.progress_at);
+  LookForSilenceAfter(paces_.later.patience());
+}
+
+void Sweep::LookForSilenceAfter(std::optional<Duration> patience) {
+  if (patience) silence_due_ = std::min(silence_due_, now_ + *patience);
 }
 
 // When it is silent for longer than trials of this sweep are; nothing where a limit looks after
 // that, or it was said.
 std::optional<Instant> Sweep::SilentAt(const TrialRecord& trial) const {
-  const auto patience = pace_.patience();
+  const auto patience = paces_.Of(trial.last_sequence > 0).patience();
   const bool is_watched = patience && !options_.spec.limits.no_progress && trial.is_running() &&
-                          trial.last_sequence > 0 && !trial.is_silence_said &&
-                          !trial.is_told_to_end && !trial.is_over() && !trial.is_paused();
+                          !trial.is_silence_said && !trial.is_told_to_end && !trial.is_over() &&
+                          !trial.is_paused();
   return is_watched ? std::optional(trial.progress_at + *patience) : std::nullopt;
 }
 
@@ -55,12 +56,14 @@ void Sweep::CheckSilence() {
     }
     trial.is_silence_said = true;
     const std::string number = std::to_string(ref.trial.value);
+    const Duration median = *paces_.Of(trial.last_sequence > 0).median();
     out_.actions.push_back(
         Say{"trial " + number + " has been silent for " + FormatDuration(now_ - trial.progress_at) +
-            "; trials of this sweep report every " + FormatDuration(*pace_.median()) +
-            ". If it hangs: tune stop " + options_.name + " --trial " + number +
-            " --now ends it, tune set " + options_.name + " no_progress=" +
-            std::to_string(std::max<int64_t>(60, 20 * pace_.median()->us / 1'000'000)) +
+            (trial.last_sequence > 0 ? "; trials of this sweep report every "
+                                     : "; the first report of trials of this sweep came after ") +
+            FormatDuration(median) + ". If it hangs: tune stop " + options_.name + " --trial " +
+            number + " --now ends it, tune set " + options_.name +
+            " no_progress=" + std::to_string(std::max<int64_t>(60, 20 * median.us / 1'000'000)) +
             "s ends such trials and tries them again"});
   }
 }

@@ -159,6 +159,7 @@ void Sweep::BeginAttempt(TrialRecord& trial, WorkerId worker, std::vector<Worker
   trial.failed_on.reset();
   trial.progress_at = now_;
   trial.is_silence_said = false;
+  LookForSilenceAfter(paces_.first.patience());
   trial.clock_shift = Duration{};
   trial.attempt = AttemptRow{};
   trial.attempt.trial = trial.row.number;

@@ -247,6 +247,26 @@ TEST_F(ControllerReports, ATrialThatIsSilentForTenTimesTheUsualIsToldOnce) {
                                     "this sweep report every 30")));
 }
 
+TEST_F(ControllerReports, ATrialThatHangsBeforeItsFirstReportIsToldToo) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.samples = 9;
+  Begin(spec);
+  for (int i = 0; i < 5; ++i) {
+    world_->now = world_->now + Seconds(40);
+    const double value = 0.5 + 0.01 * i;
+    world_->Apply({world_->NextReport(worker_, TrialNumber{i}, value, /*final=*/true)});
+    world_->Apply({world_->End(worker_, TrialNumber{i}, Outcome::kCompleted, "")});
+  }
+  EXPECT_THAT(world_->said, IsEmpty());
+  ASSERT_TRUE(world_->controller().NextDeadline().has_value());
+  world_->now = world_->now + Seconds(401);
+  world_->Apply({DeadlinePassed{}});
+  EXPECT_THAT(world_->said,
+              ElementsAre(AllOf(HasSubstr("trial 5 has been silent for 6 min 41 s; the first "
+                                          "report of trials of this sweep came after 40"),
+                                HasSubstr("--trial 5 --now ends it"))));
+}
+
 TEST(ControllerRepeats, RunsThatReportTheSameAreTold) {
   ExperimentSpec spec = ControllerWorld::MakeSpec(1);
   spec.trainable = Value::MakeMap();
