@@ -50,9 +50,15 @@ inline bool IsMetricName(std::string_view text) {
   });
 }
 
-// The only place where a direction is applied. Of losses the lower one is better.
+// The only place where a direction is applied (tidy_test), but for rows that SQLite orders:
+// tuner/best_trial.h. Of losses the lower one is better.
 inline double AsLoss(double value, Mode mode) { return mode == Mode::kMin ? value : -value; }
 // Whether `a` is strictly better.
 inline bool IsBetter(double a, double b, Mode mode) { return AsLoss(a, mode) < AsLoss(b, mode); }
+inline bool IsLargeBetter(Mode mode) { return IsBetter(1, 0, mode); }
+// The value that is worse by `difference`.
+inline double Worse(double value, double difference, Mode mode) {
+  return AsLoss(AsLoss(value, mode) + difference, mode);
+}
 
 }  // namespace tune

@@ -27,9 +27,8 @@ Decision PatienceScheduler::OnReport(TrialNumber number, int64_t iteration, Metr
   trial.oldest = (trial.oldest + 1) % window;
   if (!trial.best_before || IsBetter(past, *trial.best_before, mode_)) trial.best_before = past;
 
-  const double slack = mode_ == Mode::kMax ? -options_.min_delta : options_.min_delta;
   decision.rung = iteration;
-  decision.cutoff = Finite(*trial.best_before + slack);
+  decision.cutoff = Finite(Worse(*trial.best_before, options_.min_delta, mode_));
   const bool is_met = std::any_of(trial.recent.begin(), trial.recent.end(), [&](double recent) {
     return std::isfinite(recent) && !(decision.cutoff && IsBetter(*decision.cutoff, recent, mode_));
   });

@@ -228,6 +228,21 @@ TEST(Tidy, BannedWordsAreNotUsed) {
   }
 }
 
+TEST(Tidy, ADirectionIsTurnedInOnePlace) {
+  // What is chosen by it elsewhere is a word.
+  const std::regex chosen(R"(Mode::kM(ax|in)\)? \?)");
+  const std::regex word(R"(Mode::kM(ax|in)\)? \? ("|std::string\("|Mode::))");
+  for (const SourceFile& source : ReadSources()) {
+    const bool is_ours = !source.path.starts_with("tests/") && !source.path.starts_with("bench/");
+    if (!is_ours || source.path == "core/metric.h" || source.path == "tuner/best_trial.h") continue;
+    for (size_t i = 0; i < source.lines.size(); ++i) {
+      const std::string& line = source.lines[i];
+      EXPECT_FALSE(std::regex_search(line, chosen) && !std::regex_search(line, word))
+          << source.path << ":" << i + 1 << ": use AsLoss, IsBetter or Worse of core/metric.h";
+    }
+  }
+}
+
 TEST(Tidy, HeadersStayShort) {
   for (const SourceFile& source : ReadSources()) {
     if (!source.path.ends_with(".h")) continue;

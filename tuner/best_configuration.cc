@@ -84,8 +84,8 @@ std::string RankConfigurationsSql(int64_t experiment, int64_t repeat, Mode mode)
          " as configuration, count(*) as runs, avg(best_value) as mean, min(best_value) as "
          "lowest, max(best_value) as highest from trials where experiment = " +
          std::to_string(experiment) + " and status in ('TERMINATED', 'PAUSED') and " +
-         kMayBeBestSql + " group by 1 order by runs = " + k + " desc, runs * 2 > " + k +
-         " desc, mean " + (mode == Mode::kMax ? "desc" : "asc") + ", 1";
+         kMayBeBestSql + " group by 1 order by runs = " + k + " desc, runs * 2 > " + k + " desc, " +
+         BestFirstSql(mode, "mean", "1");
 }
 
 }  // namespace tune

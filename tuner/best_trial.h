@@ -73,9 +73,9 @@ struct NoBest {
 // The same over the columns of `trials`: a condition (9e999 is infinity), and an order that has the
 // best first.
 inline constexpr char kMayBeBestSql[] = "abs(best_value) < 9e999 AND status <> 'ERROR'";
-inline const char* BestFirstSql(Mode mode) {
-  return mode == Mode::kMax ? "best_value DESC NULLS LAST, number"
-                            : "best_value ASC NULLS LAST, number";
+inline std::string BestFirstSql(Mode mode, const std::string& value = "best_value",
+                                const std::string& tie = "number") {
+  return value + (mode == Mode::kMax ? " DESC" : " ASC") + " NULLS LAST, " + tie;
 }
 
 // Over `x` of exploit_rows: the last attempt before the new configuration.

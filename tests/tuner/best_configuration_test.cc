@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iterator>
+#include <limits>
 
 #include "core/random.h"
 #include "tests/tuner/sample_sweep.h"
@@ -74,6 +76,48 @@ TEST(BestConfiguration, OfManyTrialsTheFirstAreNamed) {
   for (int64_t i = 0; i < 20; ++i) runs.push_back({i, kDone, 1.0});
   EXPECT_EQ(Describe(RankConfigurations(runs, 20, Mode::kMax)[0]),
             "mean 1 deviation 0 of 20 runs (trials 0, 1, 2, 3, 4, 5, 6 and 13 more)");
+}
+
+// Random sweeps: what the database has as the best is the best by the rule.
+TEST(BestTrial, TheQueryFindsTheOneOfTheRule) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    KeyedRandom random(seed, "best");
+    const Mode mode = random.NextBelow(2) == 0 ? Mode::kMin : Mode::kMax;
+    const TempFolder folder;
+    const auto store = OpenStore(folder / "tune.db");
+    NewExperiment wanted = SampleExperiment("s");
+    wanted.mode = mode == Mode::kMin ? "min" : "max";
+    const auto experiment = store->CreateExperiment(wanted);
+    ASSERT_TRUE(experiment.ok());
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const Metric values[] = {std::nullopt, 0.5, -2.0, 1e300, kInfinity, -kInfinity};
+    const TrialRow* best = nullptr;
+    Transition rows;
+    for (int64_t number = 0; number < 9; ++number) {
+      rows.new_trials.push_back(SampleTrial(number));
+      TrialRow& trial = rows.new_trials.back().trial;
+      trial.status = random.NextBelow(4) == 0 ? TrialStatus::kError : kDone;
+      trial.best_value = values[random.NextBelow(std::size(values))];
+      if (trial.best_value && !std::isfinite(*trial.best_value)) trial.best_value.reset();
+      trial.best_iteration = 1;
+    }
+    for (const NewTrialRow& row : rows.new_trials) {
+      const TrialRow& trial = row.trial;
+      const bool wins = MayBeBest(trial) &&
+                        (best == nullptr || IsBetter(*trial.best_value, *best->best_value, mode));
+      if (wins) best = &trial;
+    }
+    ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
+    const auto database = OpenForQueries(folder / "tune.db");
+    const auto sweep = FindSweep(**database, "s");
+    ASSERT_TRUE(sweep.ok());
+    const auto found = FindBestTrial(**database, *sweep);
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    ASSERT_EQ(found->has_value(), best != nullptr);
+    if (best != nullptr) {
+      EXPECT_EQ((*found)->number, best->number.value);
+    }
+  }
 }
 
 // Random sweeps: the query over the database ranks as the rule does.

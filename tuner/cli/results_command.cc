@@ -189,9 +189,9 @@ Result<SortOrder> ParseSort(const std::string& sort, const TrialListing& table,
   } else if (column.has_value()) {
     const std::string& name = table.columns[*column];
     const bool is_metric = name == sweep.metric || name == "best_value" || name == "last_value";
-    order.descending = is_metric && sweep.direction() == Mode::kMax;
+    order.descending = is_metric && IsLargeBetter(sweep.direction());
     for (const Objective& objective : sweep.objectives) {
-      if (name == objective.metric) order.descending = objective.mode == Mode::kMax;
+      if (name == objective.metric) order.descending = IsLargeBetter(objective.mode);
     }
   }
   if (!column.has_value()) {

@@ -48,7 +48,9 @@ Status CompareAt(int64_t iteration, Mode mode, Database& database, int64_t exper
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) break;
-    values[row->Int(0)] = row->Real(mode == Mode::kMin ? 1 : 2);
+    const double low = row->Real(1);
+    const double high = row->Real(2);
+    values[row->Int(0)] = IsBetter(low, high, mode) ? low : high;
   }
   for (WeighedTrial& trial : trials) {
     const auto found = values.find(trial.id);

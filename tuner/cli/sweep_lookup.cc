@@ -203,7 +203,7 @@ Result<std::optional<FailedBest>> FindFailedBest(Database& database, const Found
   const std::string sql =
       "SELECT number, iterations, best_value FROM trial_rows WHERE experiment = ?1"
       " AND status = 'ERROR' AND abs(best_value) < 9e999 ORDER BY " +
-      std::string(BestFirstSql(sweep.direction())) + " LIMIT 1";
+      BestFirstSql(sweep.direction()) + " LIMIT 1";
   TUNE_ASSIGN_OR_RETURN(Statement row, database.Prepare(sql));
   row.BindAll(sweep.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row.Step());

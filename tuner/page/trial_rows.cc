@@ -10,6 +10,7 @@
 
 #include "core/hash.h"
 #include "core/json.h"
+#include "tuner/best_trial.h"
 #include "tuner/page/page_json.h"
 
 namespace tune {
@@ -126,12 +127,13 @@ std::string TrialRows::Answer(std::string_view since) const {
 }
 
 Result<std::string> TrialRows::First(Database& database, const FoundSweep& sweep, int64_t count) {
-  // The sign turns the mode; what has no value comes last.
-  static constexpr char kSql[] =
+  const std::string sql =
       "SELECT id, number FROM (SELECT id, number FROM trial_rows WHERE experiment = ?1"
-      "  ORDER BY best_value IS NULL, best_value * ?2, number LIMIT ?3)"
+      "  ORDER BY " +
+      BestFirstSql(sweep.direction()) +
+      " LIMIT ?2)"
       " UNION SELECT id, number FROM (SELECT id, number FROM trial_rows WHERE experiment = ?1"
-      "  ORDER BY number DESC LIMIT ?3) ORDER BY number";
+      "  ORDER BY number DESC LIMIT ?2) ORDER BY number";
   static constexpr char kCountSql[] = "SELECT count() FROM trial_rows WHERE experiment = ?1";
   TUNE_ASSIGN_OR_RETURN(const std::string columns, ReadColumns(database));
   int64_t left_out = 0;
@@ -143,13 +145,12 @@ Result<std::string> TrialRows::First(Database& database, const FoundSweep& sweep
   }
   std::vector<Row> rows;
   {
-    TUNE_ASSIGN_OR_RETURN(const KeptStatement found, database.Kept(kSql));
-    found->BindAll(sweep.id, sweep.direction() == Mode::kMax ? -1.0 : 1.0,
-                   std::max<int64_t>(1, count / 2));
+    TUNE_ASSIGN_OR_RETURN(Statement found, database.Prepare(sql));
+    found.BindAll(sweep.id, std::max<int64_t>(1, count / 2));
     while (true) {
-      TUNE_ASSIGN_OR_RETURN(const bool has_row, found->Step());
+      TUNE_ASSIGN_OR_RETURN(const bool has_row, found.Step());
       if (!has_row) break;
-      rows.push_back({found->Int(0), 0, 0, {}});
+      rows.push_back({found.Int(0), 0, 0, {}});
     }
   }
   std::string out = R"({"revision":"","is_whole":false,"columns":[)" + columns + R"(],"rows":[)";
