@@ -7,12 +7,14 @@
 //     iterations: 20            # default 1
 //     seconds: 0                # per iteration; may be an expression too
 //     noise: 0.0                # deviation of a normal draw keyed by (seed, trial, iteration)
-//     crash: 0.0                # probability per iteration that the process dies; keyed by attempt
-//     too hang: 0.0                 # the same for going silent, out_of_memory: 0.0        #   for
-//     finding no memory, device_out_of_memory: 0.0 #   for finding none on the device, bad_config:
-//     0.0           #   for saying that the configuration cannot work checkpoint_bytes: 0       # a
-//     checkpoint is a folder of that size on disk, verified when it is
-//                               # gone on from; 0: a checkpoint is its iteration and nothing else
+//     crash: 0.0                # probability per iteration that the process dies; keyed by
+//                               # attempt too
+//     hang: 0.0                 # the same for going silent,
+//     out_of_memory: 0.0        #   for finding no memory,
+//     device_out_of_memory: 0.0 #   for finding none on the device,
+//     bad_config: 0.0           #   for saying that the configuration cannot work
+//     checkpoint_bytes: 0       # a checkpoint is a folder of that size on disk, verified when it
+//                               # is gone on from; 0: it is its iteration and nothing else
 //
 // Thread rule: values; immutable once made, any thread may use them.
 #pragma once

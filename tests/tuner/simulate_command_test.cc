@@ -49,8 +49,17 @@ TEST_F(SimulateCommandTest, SaysWhatASweepCameTo) {
   EXPECT_EQ(answer.status, 0);
   EXPECT_THAT(answer.out, HasSubstr("trials         4 (0 stopped early, 0 failed)\n"
                                     "epochs         36\n"
-                                    "duration       18.0 s on 2 workers, 1 trials on each\n"
+                                    "duration       18.0 s on 2 workers, 1 trial on each\n"
                                     "best           loss = "));
+}
+
+TEST_F(SimulateCommandTest, ATextThatTheFormulaTakesForANumberIsRefusedAsARunRefusesIt) {
+  Write("space.yaml",
+        "metric: loss\nmode: min\nsamples: 4\nspace: {x: {choice: ['1', '2']}}\n"
+        "trainable: {curve: {value: x + t, iterations: 9}}\n");
+  const Answer answer = Simulate();
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("'x' is a string, and the expression needs a number"));
 }
 
 TEST_F(SimulateCommandTest, PutsSchedulersSideBySide) {

@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/input_error.h"
 #include "core/json.h"
 #include "core/limits.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/configuration_check.h"
 #include "tuner/cli/simulate_report.h"
 #include "tuner/cli/stored_curves.h"
 #include "tuner/search_problem.h"
@@ -102,6 +104,10 @@ Result<Simulation> Prepare(const SimulateOptions& options) {
     TUNE_ASSIGN_OR_RETURN(simulation.recorded, ReadCurves(options.curves, simulation.spec));
   }
   TUNE_RETURN_IF_ERROR(CheckSimulation(simulation));
+  if (!simulation.recorded) {  // Its formula computes with the parameters.
+    TUNE_RETURN_IF_ERROR(
+        InFile(options.space_path, CheckConfigurations(simulation.spec, simulation.seed).status()));
+  }
   return simulation;
 }
 

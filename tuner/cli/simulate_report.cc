@@ -130,7 +130,10 @@ void SimulateReport::PrintOne(const Simulation& simulation, const Simulated& one
       << "epochs         " << outcome.epochs << "\n"
       << "duration       " << FormatDuration(outcome.duration) << " on " << workers
       << (workers == 1 ? " worker" : " workers");
-  if (offered > 0) out << ", " << ShortNumber(outcome.busy_seconds / offered) << " trials on each";
+  if (offered > 0) {
+    const std::string on_each = ShortNumber(outcome.busy_seconds / offered);
+    out << ", " << on_each << (on_each == "1" ? " trial on each" : " trials on each");
+  }
   out << "\n";
   if (outcome.improvements.empty()) {
     out << "best           none: no trial reported " << Printable(simulation.spec.metric) << "\n";
