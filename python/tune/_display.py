@@ -140,7 +140,7 @@ def table_as_html(status: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) 
     done = status["terminated"] + status["error"]
     total = status["samples"] if status["samples"] > 0 else "?"
     head = (
-        f"<b>{html.escape(status['name'])}</b> {status['status']}, {done} of {total} trials ended, "
+        f"<b>{html.escape(status['name'])}</b> {status['status']}, {done} of {total} {'trial' if total == 1 else 'trials'} ended, "
         f"{status['running']} running, {status['error']} failed"
     )
     doubts = "".join(f"<div>&#9888; {html.escape(str(doubt))}</div>" for doubt in status.get("doubts", []))

@@ -192,7 +192,8 @@ class Sweep:
     def __repr__(self) -> str:
         status = self._status()
         found = f"front {self.front}" if self._has_several_objectives() else f"best {self.best!r}"
-        return f"<sweep {self.name} {status['status']}, {status['trials']} trials, {found}>"
+        trials = "1 trial" if status["trials"] == 1 else f"{status['trials']} trials"
+        return f"<sweep {self.name} {status['status']}, {trials}, {found}>"
 
     def _repr_html_(self) -> str:
         return table_as_html(self._status(), _program.ask_json(["results", self.name, "--top", "10", *self._db()]))

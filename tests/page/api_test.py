@@ -1032,7 +1032,7 @@ class Started(unittest.TestCase):
         self.make()
         done = subprocess.run([TUNE, "report", "--html", "small.html"], cwd=self.folder, text=True, capture_output=True, timeout=60)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertRegex(done.stdout, r"^small\.html: 1 trials, \d+ KiB\n$")
+        self.assertRegex(done.stdout, r"^small\.html: 1 trial, \d+ KiB\n$")
         text = Path(self.folder, "small.html").read_text()
         self.assertIsNone(re.search(r"<script[^>]*src=|<link[^>]*href=\"/|https?://(?!www\.w3\.org)", text))
         packed = re.search(r'<script type="text/plain" id="report">([A-Za-z0-9+/=]+)</script>', text)[1]

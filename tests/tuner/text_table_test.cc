@@ -69,6 +69,11 @@ TEST(Printable, CharactersThatTurnTheOrderOfLettersAroundAreSeen) {
   EXPECT_EQ(Printable("שלום – ok\u2026"), "שלום – ok\u2026");
 }
 
+TEST(Printable, OfSeveralLinesTheNewlinesStay) {
+  EXPECT_EQ(PrintableLines("a\x1b[2J\nb\n"), "a\\x1b[2J\nb\n");
+  EXPECT_EQ(PrintableLines(""), "");
+}
+
 TEST(RowPrinter, CsvQuotesAsRfc4180Says) {
   std::ostringstream out;
   RowPrinter printer(OutputFormat::kCsv, 0, out);

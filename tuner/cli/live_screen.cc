@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "core/posix/environment.h"
+#include "tuner/cli/text_table.h"
 
 namespace tune {
 namespace {
@@ -36,7 +37,8 @@ void LiveScreen::Show(const SweepSnapshot& snapshot, const std::vector<EndedTria
   shown_at_ = now;
   for (const std::string& line : failures_.Lines(ended)) Say(line);
   if (!is_terminal_) {
-    for (const std::string& line : log_.Update(snapshot, ended, now)) std::cerr << line << "\n";
+    for (const std::string& line : log_.Update(snapshot, ended, now))
+      std::cerr << PrintableLines(line) << "\n";
     return;
   }
   history_.See(snapshot, ended);
@@ -58,7 +60,9 @@ void LiveScreen::FollowSize() {
   size_ = size;
 }
 
-void LiveScreen::Say(const std::string& line) {
+// A trial and a worker say something of nearly every line: no byte of theirs reaches the terminal.
+void LiveScreen::Say(const std::string& text) {
+  const std::string line = PrintableLines(text);
   if (is_terminal_) {
     std::cerr << painter_.Erase();
     said_.push_back(line);

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "core/counted.h"
 #include "core/posix/real_clock.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/own_file.h"
@@ -21,7 +22,7 @@ Status WriteHtml(const PageReportOptions& options, std::ostream& out) {
       PageApi::Open(options.db_path, "report", clock, PageApi::SlowAnswers::kAtOnce));
   TUNE_ASSIGN_OR_RETURN(const HtmlReport report, MakeHtmlReport(*api, options.name));
   TUNE_RETURN_IF_ERROR(ReplaceOwnFile(options.html_path, report.html, kHtmlBeginning).At("--html"));
-  out << options.html_path << ": " << report.trial_count << " trials, "
+  out << options.html_path << ": " << Counted(report.trial_count, "trial") << ", "
       << (report.html.size() + 1023) / 1024 << " KiB";
   if (report.detailed_count < report.trial_count) {
     out << "; the best " << report.detailed_count << " of them can be opened";

@@ -133,7 +133,7 @@ void AddImport(Commands& commands) {
   commands.Bind(command, [import = import](const Invocation&) {
     const Status imported = ImportCommand(*import, std::cout, std::cerr);
     if (imported.ok()) return Answered(0);
-    std::cerr << "tune: " << imported.message() << "\n";
+    Tell("tune: " + imported.message());
     return 2;
   });
 }

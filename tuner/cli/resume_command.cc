@@ -43,7 +43,7 @@ std::vector<std::string> WarnOfDifferences(const StoredExperiment& experiment,
   const Result<Provenance> was = DecodeProvenance(experiment.provenance);
   if (!was.ok()) return {};
   for (const std::string& line : DescribeDifferences(*was, now)) {
-    std::cerr << "warning: changed since " << experiment.name << " began: " << line << "\n";
+    Tell("warning: changed since " + experiment.name + " began: " + line);
   }
   return DescribeProgramDifferences(*was, now);
 }
@@ -157,6 +157,9 @@ Result<ChangesOfResume> ReadChanges(const ResumeOptions& options,
   std::vector<std::string> differences = DescribeSpecDifferences(present, wanted);
   if (options.space_path.empty() && wanted.seed != present.seed) {
     differences.push_back("seed: it keys every draw of the sweep");
+  } else if (wanted.seed && *wanted.seed != experiment.seed) {
+    differences.push_back("seed: " + std::to_string(*wanted.seed) + ", where the sweep has " +
+                          std::to_string(experiment.seed) + ", which keys every draw of it");
   }
   if (options.space_path.empty() && wanted.name != present.name) {
     differences.push_back("name: its artifacts lie under it");
@@ -187,9 +190,9 @@ bool IsOver(const StoredExperiment& experiment) {
 // The caller holds the writer's lock: no tuner lives.
 void CleanUp(const ResumeOptions& options, const StoredExperiment& experiment, Instant now) {
   const std::string ended = EndWhatTrialsLeftBehind(options.db_path);
-  if (!ended.empty()) std::cerr << ended << "\n";
+  if (!ended.empty()) Tell(ended);
   if (const Status s = CleanUpAfterTuner(options.db_path, experiment.name, now); !s.ok()) {
-    std::cerr << "warning: " << s.message() << " (tune gc tries again)\n";
+    Tell("warning: " + s.message() + " (tune gc tries again)");
   }
 }
 
@@ -288,7 +291,7 @@ int Resume(const ResumeOptions& options, Background* background) {
   Result<WorkingPackage> package =
       PackWorkingFolder(spec, options.db_path, !surroundings.listen.empty());
   if (!package.ok()) return Complain(package.status());
-  for (const std::string& warning : package->warnings) std::cerr << "warning: " << warning << "\n";
+  for (const std::string& warning : package->warnings) Tell("warning: " + warning);
   surroundings.package = *std::move(package);
 
   if (const Status s = LeaveTerminal(background, experiment->name, surroundings); !s.ok()) {
@@ -308,7 +311,7 @@ int Resume(const ResumeOptions& options, Background* background) {
   if (extends) first_events->push_back(SamplesExtended{total});
   if (options.errored && error_count > 0) first_events->push_back(ErroredRetried{});
   if (options.errored && error_count == 0) std::cerr << "no trial failed: --errored does nothing\n";
-  for (const std::string& line : changes->lines) std::cerr << "from now on " << line << "\n";
+  for (const std::string& line : changes->lines) Tell("from now on " + line);
   std::cerr << "sweep " << experiment->name << ": going on from "
             << Counted(static_cast<int64_t>(recovered->controller->trials().size()), "trial")
             << "\n";

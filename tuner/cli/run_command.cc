@@ -54,7 +54,7 @@ Result<Configuration> CheckTrials(const ExperimentSpec& spec, uint64_t seed,
   TUNE_ASSIGN_OR_RETURN(CheckedConfigurations checked, CheckConfigurations(spec, seed));
   TUNE_RETURN_IF_ERROR(CheckInputs(spec.trainable, checked.first,
                                    {spec.base_dir, data_dir, EnvironmentText("PATH")}));
-  if (!checked.advice.empty()) std::cerr << "warning: " << checked.advice << "\n";
+  if (!checked.advice.empty()) Tell("warning: " + checked.advice);
   return std::move(checked.first);
 }
 
@@ -178,7 +178,7 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint6
             << (seed_is_drawn ? " (drawn)" : "") << ", database " << options.db_path << "\n";
   if (options.print_name) std::cout << experiment->name << std::endl;
   SayWhatAutoChose(**controller, seed);
-  if (!earlier->note.empty()) std::cerr << earlier->note << "\n";
+  if (!earlier->note.empty()) Tell(earlier->note);
   return ConductSweep(surroundings, *experiment, **controller, 0, *first_events, **store, clock);
 }
 
@@ -236,7 +236,7 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   if (!space.ok()) return Complain(space.status());
   if (const Status s = CheckStudy(spec, *space); !s.ok()) return Complain(s);
   for (const std::string& warning : WarningsBeforeStart(spec, *space)) {
-    std::cerr << "warning: " << warning << "\n";
+    Tell("warning: " + warning);
   }
   if (options.dry_run) {
     if (const Status s = CheckFrom(spec, *space, options.db_path); !s.ok()) return Complain(s);
@@ -250,7 +250,7 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   Result<WorkingPackage> package =
       PackWorkingFolder(spec, options.db_path, !surroundings.listen.empty());
   if (!package.ok()) return Complain(package.status());
-  for (const std::string& warning : package->warnings) std::cerr << "warning: " << warning << "\n";
+  for (const std::string& warning : package->warnings) Tell("warning: " + warning);
   surroundings.package = *std::move(package);
 
   const auto conduct = [&](Background* background) {

@@ -16,6 +16,7 @@
 #include "tuner/artifact_store.h"
 #include "tuner/cli/artifact_cleanup.h"
 #include "tuner/cli/child_process.h"
+#include "tuner/cli/complain.h"
 #include "tuner/cli/control_desk.h"
 #include "tuner/cli/exit_limit.h"
 #include "tuner/cli/listening.h"
@@ -213,7 +214,7 @@ Result<WorkerCapacity> FindLocalCapacity(const ResourceRequest& request,
   const bool wants_devices = gpus ? *gpus > 0 : request.gpu_milli > 0 && local.cpu_milli > 0;
   if (!wants_devices) return local;
   const MachineDevices here = LookUpDevices();
-  if (!here.warning.empty()) std::cerr << "warning: " << here.warning << "\n";
+  if (!here.warning.empty()) Tell("warning: " + here.warning);
   TUNE_ASSIGN_OR_RETURN(local.devices, OfferedDevices(gpus, here.visible, here.has_any));
   return local;
 }
@@ -246,7 +247,7 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
   };
   const auto fail = [&](const Status& status) {
     display.Close(clock.Now());
-    std::cerr << "tune: " << status.message() << "\n";
+    Tell("tune: " + status.message());
     if (status.code() == StatusCode::kDataLoss) {
       std::cerr << "the sweep is interrupted; put a backup of the database in its place (without "
                    "the .lock, -wal and -shm beside it), and go on with: ";

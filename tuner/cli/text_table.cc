@@ -146,6 +146,17 @@ std::string Printable(std::string_view text) {
   return out;
 }
 
+std::string PrintableLines(std::string_view text) {
+  std::string out;
+  for (;;) {
+    const size_t newline = text.find('\n');
+    out += Printable(text.substr(0, newline));
+    if (newline == std::string_view::npos) return out;
+    out += '\n';
+    text.remove_prefix(newline + 1);
+  }
+}
+
 std::string ShortNumber(double number) {
   char digits[32];
   std::snprintf(digits, sizeof digits, "%.6g", number);

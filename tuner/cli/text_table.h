@@ -90,6 +90,8 @@ std::vector<std::string> WrapToWidth(std::string_view text, size_t width);
 // letters around) made visible: nothing a trial printed moves the cursor, or looks like another
 // text. As web/src/printable.ts has it.
 std::string Printable(std::string_view text);
+// The same of a text of several lines: its newlines stay.
+std::string PrintableLines(std::string_view text);
 // Six significant digits: "0.123457", "1e-05", "3".
 std::string ShortNumber(double number);
 // "512 bytes", "3.2 kB", "1.7 GB".

@@ -43,7 +43,7 @@ function savedText(course: Course): string {
     const full = course.iterations_full;
     parts.push(`${course.stopped_early} stopped early`
       + (full !== null && full > course.iterations
-        ? `: ${course.iterations} iterations in place of ${full}, ${Math.round(100 * (1 - course.iterations / full))} % saved` : ""));
+        ? `: ${course.iterations} ${course.iterations === 1 ? "iteration" : "iterations"} in place of ${full}, ${Math.round(100 * (1 - course.iterations / full))} % saved` : ""));
   }
   if (course.time_left) parts.push(course.time_left);
   return parts.join("; ");

@@ -1,0 +1,149 @@
+// What a person asks of an answer: that a wrong name, a crash, a seed and a correction never make
+// it a wrong one. The real programs, with scripts as people have them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/program.h"
+
+namespace tune::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+using Rows = std::vector<std::string>;
+
+class Answers : public ::testing::Test {
+ protected:
+  void WriteScript(const std::string& text) {
+    folder_.Write("train.sh", "#!/bin/sh\n" + text);
+    chmod((folder_ / "train.sh").c_str(), 0755);
+  }
+  // `trainable`: what stands beside the command.
+  std::string WriteSpace(const std::string& trainable, const std::string& more) {
+    return folder_.Write("space.yaml",
+                         "name: s\nmetric: acc\nmode: max\nseed: 3\n"
+                         "space: {x: {uniform: [0, 1]}}\n"
+                         "trainable:\n  command: [./train.sh, \"{x}\"]\n" +
+                             trainable + more);
+  }
+  ProgramResult Run() { return RunTune(folder_, {"run", folder_ / "space.yaml", "--cpus", "1"}); }
+
+  TestFolder folder_;
+};
+
+constexpr char kAccuracy[] = "  metrics: {acc: {regex: 'acc {number}'}}\n";
+
+TEST_F(Answers, AMisnamedMetricEndsTheSweepAfterThreeTrialsUnderASchedulerToo) {
+  WriteScript("for i in 1 2 3 4; do tune report val_accuracy=$1; done\n");
+  for (const char* scheduler :
+       {"{asha: {max_t: 4}}", "{hyperband: {max_t: 4}}", "median_stopping"}) {
+    SCOPED_TRACE(scheduler);
+    WriteSpace("", std::string("samples: 9\nscheduler: ") + scheduler + "\n");
+    RunTune(folder_, {"delete", "s", "--yes"});
+    const ProgramResult result =
+        RunTune(folder_, {"run", folder_ / "space.yaml", "--cpus", "1", "--set", "metric=val_acc"});
+    EXPECT_EQ(result.exit_status, 3) << result.err;
+    EXPECT_THAT(result.err,
+                AllOf(HasSubstr("reports val_accuracy; the sweep wants val_acc"),
+                      HasSubstr("did you mean 'val_accuracy'?"), HasSubstr("the sweep ends")));
+    EXPECT_EQ(Query(folder_, "select count(*) from trials where status = 'ERROR'"), Rows{"3"});
+  }
+}
+
+TEST_F(Answers, ATrialThatCrashedWithTheBestValueIsToldAndIsNotTheBest) {
+  WriteScript("echo acc $1\ntest \"$TUNE_TRIAL\" != 1 || { echo acc 7; exit 3; }\n");
+  WriteSpace(kAccuracy, "samples: 4\nfailure: {max_failures: 0}\n");
+  const ProgramResult result = Run();
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("trial 1 failed after iteration 2 with a better value, 7"),
+                    Not(HasSubstr("best trial      1"))));
+  const ProgramResult best = RunTune(folder_, {"best", "s"});
+  EXPECT_THAT(best.out, Not(HasSubstr("trial 1:")));
+  const ProgramResult with_failed = RunTune(folder_, {"best", "s", "--with-failed"});
+  EXPECT_THAT(with_failed.out, HasSubstr("7"));
+}
+
+TEST_F(Answers, EachRepetitionAndEachRetrainingHasASeedOfItsOwn) {
+  WriteScript(
+      "echo seed $TUNE_SEED of $TUNE_SWEEP_SEED >> seeds\n"
+      "awk -v s=$TUNE_SEED 'BEGIN {srand(s); print \"acc\", rand()}'\n");
+  WriteSpace(kAccuracy, "samples: 2\nsearch: {algorithm: random, repeat: 3}\n");
+  ASSERT_EQ(Run().exit_status, 0);
+  EXPECT_EQ(Query(folder_, "select count(*), count(distinct best_value) from trials"), Rows{"6|3"});
+  const ProgramResult retrained = RunTune(folder_, {"retrain", "s", "--seeds", "3", "--cpus", "1"});
+  EXPECT_EQ(retrained.exit_status, 0) << retrained.err;
+  EXPECT_EQ(Query(folder_,
+                  "select count(*), count(distinct best_value) from trials"
+                  " where experiment = (select max(id) from experiments)"),
+            Rows{"3|3"});
+  std::ifstream seeds(folder_ / "seeds");
+  std::set<std::string> told;
+  int count = 0;
+  for (std::string line; std::getline(seeds, line); ++count) told.insert(line);
+  EXPECT_EQ(count, 9);
+  EXPECT_EQ(told.size(), 6u);  // A configuration's n-th run has the seed of the other's n-th.
+}
+
+TEST_F(Answers, AResumeTakesWhatWasCorrectedAndRefusesAnotherSeed) {
+  WriteScript("echo \"val acc $SIGN$1\"\n");
+  WriteSpace("  metrics: {acc: {regex: 'accuracy {number}'}}\n", "samples: 6\n");
+  EXPECT_EQ(Run().exit_status, 3);
+  const std::string more = "samples: 6\nresources: {cpu: 0.5}\n";
+  const std::string corrected =
+      "  env: {SIGN: '-'}\n  metrics: {acc: {regex: 'val acc {number}'}}\n";
+  WriteSpace(corrected, more);
+  ProgramResult result =
+      RunTune(folder_, {"resume", "s", "--errored", "--space", folder_ / "space.yaml", "--set",
+                        "seed=4", "--cpus", "1"});
+  EXPECT_EQ(result.exit_status, 2);
+  EXPECT_THAT(result.err, HasSubstr("seed: 4, where the sweep has 3"));
+  EXPECT_EQ(Query(folder_, "select count(*) from trials where status = 'ERROR'"), Rows{"3"});
+  result = RunTune(folder_,
+                   {"resume", "s", "--errored", "--space", folder_ / "space.yaml", "--cpus", "1"});
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(result.err, AllOf(HasSubstr("from now on trainable.metrics.acc.regex is"),
+                                HasSubstr("from now on trainable.env is"),
+                                HasSubstr("from now on resources.cpu is 0.5")));
+  EXPECT_EQ(Query(folder_, "select count(*) from trials where number < 3 and best_value < 0"),
+            Rows{"3"});
+  folder_.Write("other.sh", "#!/bin/sh\necho \"val acc 5\"\n");
+  chmod((folder_ / "other.sh").c_str(), 0755);
+  result = RunTune(folder_, {"resume", "s", "--samples", "8", "--set",
+                             "trainable.command=[./other.sh, \"{x}\"]", "--cpus", "1"});
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(Query(folder_, "select best_value from trials where number >= 6"),
+            (Rows{"5.0", "5.0"}));
+}
+
+TEST_F(Answers, ANameWithEscapesDoesNothingToTheTerminal) {
+  WriteScript("tune report \"$(printf 'a\\033[31mc\\033]0;pwn\\007')=$1\"\n");
+  WriteSpace("", "samples: 1\n");
+  const ProgramResult result = Run();
+  EXPECT_THAT(result.err, HasSubstr("reports a\\x1b[31mc"));
+  for (const std::string& text : {result.err, result.out}) {
+    EXPECT_EQ(text.find_first_of("\033\007"), std::string::npos) << text;
+  }
+}
+
+TEST_F(Answers, HelpIsThereByEachOfItsWays) {
+  EXPECT_THAT(RunTune(folder_, {}).out, HasSubstr("usage: tune [--db FILE] COMMAND"));
+  EXPECT_EQ(RunTune(folder_, {"help", "run"}).out, RunTune(folder_, {"run", "--help"}).out);
+  WriteScript("echo acc $1\n");
+  WriteSpace(kAccuracy, "samples: 2\n");
+  ASSERT_EQ(Run().exit_status, 0);
+  const ProgramResult why = RunTune(folder_, {"why", "s", "1"});
+  EXPECT_THAT(why.out, HasSubstr("trial s/1"));
+  EXPECT_EQ(RunTune(folder_, {"why", "s/1"}).out, why.out);
+}
+
+}  // namespace
+}  // namespace tune::testing
