@@ -6,6 +6,17 @@
 #include "trial_runner/command_text.h"
 
 namespace tune {
+namespace {
+
+constexpr char kHidden[] = "***";
+
+void ReplaceAll(const std::string& from, const std::string& to, std::string& text) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+}  // namespace
 
 bool NamesSecret(std::string_view variable) {
   std::string name(variable);
@@ -13,11 +24,22 @@ bool NamesSecret(std::string_view variable) {
     return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   });
   if (name.find("PASSWORD") != std::string::npos) return true;
-  constexpr std::array<std::string_view, 5> kWords = {"TOKEN", "SECRET", "APIKEY", "PASSWD",
-                                                      "PASSPHRASE"};
+  constexpr std::array<std::string_view, 11> kWords = {
+      "TOKEN",      "SECRET",      "APIKEY",        "PASSWD", "PASSPHRASE", "PAT",
+      "CREDENTIAL", "CREDENTIALS", "AUTHORIZATION", "COOKIE", "BEARER"};
   const std::string last_word = name.substr(name.rfind('_') + 1);
   if (std::find(kWords.begin(), kWords.end(), last_word) != kWords.end()) return true;
-  return name.ends_with("_KEY");
+  // PWD alone is a folder.
+  return name.ends_with("_KEY") || name.ends_with("_PASS") || name.ends_with("_PWD");
+}
+
+std::string WithoutSecrets(std::string text, const std::vector<Secret>& secrets) {
+  constexpr size_t kBytesToStandAlone = 4;  // A shorter one is a part of other words.
+  for (const Secret& secret : secrets) {
+    ReplaceAll(secret.name + "=" + secret.value, secret.name + "=" + kHidden, text);
+    if (secret.value.size() >= kBytesToStandAlone) ReplaceAll(secret.value, kHidden, text);
+  }
+  return text;
 }
 
 std::vector<Secret> TakeSecrets(Value& document) {

@@ -23,8 +23,12 @@ struct Secret {
   std::string value;
 };
 
-// HF_TOKEN, WANDB_API_KEY, aws_secret, DB_PASSWORD and their like.
+// HF_TOKEN, WANDB_API_KEY, aws_secret, DB_PASSWORD, SMTP_PASS and their like.
 bool NamesSecret(std::string_view variable);
+
+// With "$HF_TOKEN" in the place of its value: of what a program or a tool printed, before it is
+// sent and stored.
+std::string WithoutSecrets(std::string text, const std::vector<Secret>& secrets);
 
 // Puts {from_environment: true} in the place of each secret under `env` of a space file's document,
 // and returns what stood there. A text with parameters in it is none, nor is what is no text;

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr char kToken[] = "hf_AbCdEfGhIjKl";
 constexpr char kPassword[] = "swordfish-7";
@@ -80,6 +81,24 @@ TEST_F(Secrets, ReachTheTrialsAndAreStoredNowhere) {
   unsetenv("DB_PASSWORD");
   EXPECT_EQ(with.exit_status, 0) << with.err;
   EXPECT_EQ(Query(folder_, "select value from reports"), (std::vector<std::string>{"1.0", "1.0"}));
+}
+
+TEST_F(Secrets, ThatAProgramPrintsWhenItFailsAreInNoFailure) {
+  folder_.Write("code/trial.sh",
+                "#!/bin/sh\necho \"401 for https://$HF_TOKEN@host/x\" >&2\nexit 3\n");
+  for (const char* const setup : {"", "  setup: ['echo cannot use $HF_TOKEN; exit 3']\n"}) {
+    const std::string space =
+        folder_.Write("space.yaml", "trainable:\n  command: [./trial.sh]\n  working_dir: code\n" +
+                                        std::string(setup) + "  env: {HF_TOKEN: " + kToken +
+                                        "}\nmetric: acc\nmode: max\nsamples: 1\n"
+                                        "space: {x: {uniform: [0, 1]}}\n");
+    const ProgramResult run = RunTune(folder_, {"run", space});
+    EXPECT_EQ(run.exit_status, 3) << run.err;
+    EXPECT_THAT(run.err, AllOf(HasSubstr("***"), Not(HasSubstr(kToken))));
+    for (const std::string& file : Holding(kToken)) {
+      EXPECT_TRUE(file == "space.yaml" || file.ends_with(".log")) << file;
+    }
+  }
 }
 
 TEST_F(Secrets, FromTheEnvironmentMustBeThereBeforeAnythingStarts) {

@@ -18,13 +18,21 @@ using ::testing::IsEmpty;
 TEST(Secrets, AreKnownByTheNamesOfTheirVariables) {
   for (const char* const name :
        {"HF_TOKEN", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY", "CLIENT_SECRET", "DB_PASSWORD",
-        "db_password_2", "PASSWORD", "TOKEN", "OPENAI_APIKEY", "SSH_PASSPHRASE", "hf_token"}) {
+        "db_password_2", "PASSWORD", "DB_PASS", "MYSQL_PWD", "GH_PAT", "MY_CREDENTIALS", "COOKIE",
+        "TOKEN", "OPENAI_APIKEY", "SSH_PASSPHRASE", "hf_token"}) {
     EXPECT_TRUE(NamesSecret(name)) << name;
   }
-  for (const char* const name : {"WANDB_MODE", "TOKENIZERS_PARALLELISM", "KEYBOARD", "MONKEY",
-                                 "HF_HOME", "PATH", "SECRETARY", "AWS_ACCESS_KEY_ID", "PWD"}) {
+  for (const char* const name :
+       {"WANDB_MODE", "TOKENIZERS_PARALLELISM", "KEYBOARD", "MONKEY", "HF_HOME", "PATH",
+        "SECRETARY", "AWS_ACCESS_KEY_ID", "PWD", "COMPASS", "PATH_PATTERN"}) {
     EXPECT_FALSE(NamesSecret(name)) << name;
   }
+}
+
+TEST(Secrets, AreTakenOutOfWhatIsSaidOfAProgram) {
+  const std::vector<Secret> secrets = {{"MY_TOKEN", "abc123"}, {"SHORT_KEY", "x"}};
+  EXPECT_EQ(WithoutSecrets("fatal: https://abc123@host/abc123: x", secrets),
+            "fatal: https://***@host/***: x");
 }
 
 TEST(Secrets, AreTakenOutOfADocumentAndNothingElseIs) {

@@ -137,6 +137,17 @@ EndDetail WhichDisk(const TrialStart& start, bool is_of_program) {
   return is_own ? EndDetail::kOwnDiskFull : EndDetail::kDiskFull;
 }
 
+// The values that the trial takes from this machine's environment.
+std::vector<Secret> SecretsOf(const TrialStart& start) {
+  std::vector<Secret> secrets;
+  const Environment ours = OurEnvironment();
+  for (const std::string& name : VariablesFromEnvironment(start.trainable)) {
+    const auto found = ours.find(name);
+    if (found != ours.end()) secrets.push_back({name, found->second});
+  }
+  return secrets;
+}
+
 void AddTo(OutputTail& tail, const std::vector<OutputPiece>& output) {
   for (const OutputPiece& piece : output) tail.Add(piece.text);
 }
@@ -198,8 +209,10 @@ int CommandRunner::Run() {
   while (const std::optional<ToTrial> message = wait_for_start()) {
     const auto* const start = std::get_if<TrialStart>(&*message);
     if (start == nullptr) return 1;
-    const std::optional<TrialEnd> end = RunAttempt(*start);
+    secrets_ = SecretsOf(*start);
+    std::optional<TrialEnd> end = RunAttempt(*start);
     if (!end) return 1;
+    end->error = WithoutSecrets(std::move(end->error), secrets_);
     worker_.Send(EncodeEnd(*end));
   }
   EndServed();
@@ -623,7 +636,11 @@ void CommandRunner::Perform(Attempt& attempt) {
 }
 
 void CommandRunner::Do(Attempt&, const SendReport& effect) {
-  worker_.Send(EncodeReport(effect.report));
+  if (secrets_.empty()) return worker_.Send(EncodeReport(effect.report));
+  auto report = effect.report;
+  report.note = WithoutSecrets(std::move(report.note), secrets_);
+  report.reading = WithoutSecrets(std::move(report.reading), secrets_);
+  worker_.Send(EncodeReport(report));
 }
 
 void CommandRunner::Do(Attempt& attempt, const ReplyToProgram& effect) {

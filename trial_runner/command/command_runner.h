@@ -21,6 +21,7 @@
 #include "trial_runner/command/program_server.h"
 #include "trial_runner/command/worker_line.h"
 #include "trial_runner/command_spec.h"
+#include "trial_runner/secrets.h"
 #include "trial_runner/worker/checkpoint_place.h"
 
 namespace tune {
@@ -81,6 +82,7 @@ class CommandRunner {
   const Clock& clock_;
   const std::string program_folder_;
   FileDescriptor signals_;
+  std::vector<Secret> secrets_;  // Of the present trial: they are not sent.
   std::optional<Served> served_;
 };
 

@@ -6,17 +6,6 @@
 #include "core/input_error.h"
 
 namespace tune {
-namespace {
-
-constexpr char kHidden[] = "***";
-
-void ReplaceAll(const std::string& from, const std::string& to, std::string& text) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
-    text.replace(at, from.size(), to);
-  }
-}
-
-}  // namespace
 
 void SetSecrets(const std::vector<Secret>& secrets, std::ostream& err) {
   for (const Secret& secret : secrets) {
@@ -44,15 +33,6 @@ std::vector<Secret> SecretsOf(const Value& trainable) {
     if (value != nullptr) secrets.push_back({name, value});
   }
   return secrets;
-}
-
-std::string WithoutSecrets(std::string command_line, const std::vector<Secret>& secrets) {
-  constexpr size_t kBytesToStandAlone = 4;  // A shorter one is a part of other words.
-  for (const Secret& secret : secrets) {
-    ReplaceAll(secret.name + "=" + secret.value, secret.name + "=" + kHidden, command_line);
-    if (secret.value.size() >= kBytesToStandAlone) ReplaceAll(secret.value, kHidden, command_line);
-  }
-  return command_line;
 }
 
 }  // namespace tune

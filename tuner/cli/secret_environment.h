@@ -22,7 +22,4 @@ Status CheckVariables(const Value& trainable);
 // The values that this process's environment has of them.
 std::vector<Secret> SecretsOf(const Value& trainable);
 
-// A command line in which the values are not to be read any more.
-std::string WithoutSecrets(std::string command_line, const std::vector<Secret>& secrets);
-
 }  // namespace tune
