@@ -41,6 +41,8 @@ size_t CharacterCount(std::string_view text) {
 
 std::vector<OutputLine> OutputLines::Add(std::string_view piece) {
   while (!piece.empty()) {
+    // A line's end within a sequence ends that too: what comes next is not lost with it.
+    if (piece.front() == '\n' || piece.front() == '\r') escape_.clear();
     if (!escape_.empty()) {
       if (AddToEscape(piece.front())) PerformEscape();
       piece.remove_prefix(1);

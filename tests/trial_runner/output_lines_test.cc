@@ -33,6 +33,17 @@ std::vector<std::string> All(const std::string& text, size_t piece = std::string
   return Shown(all);
 }
 
+TEST(OutputLines, ALineThatEndsWithinAnEscapeSequenceEndsIt) {
+  for (const char* const begun : {"\x1b]0;title", "\x1b[", "\x1b", "\x1b]8;;u\x1b"}) {
+    OutputLines lines;
+    std::vector<OutputLine> all = lines.Add("a\n" + std::string(begun) + "\nb\nc\n");
+    for (const OutputLine& line : lines.Finish()) all.push_back(line);
+    std::string text;
+    for (const OutputLine& line : all) text += line.text + "|";
+    EXPECT_THAT(text, ::testing::EndsWith("b|c|")) << begun + 1;
+  }
+}
+
 TEST(OutputLines, ALineStandsAtItsNewline) {
   OutputLines lines;
   EXPECT_THAT(lines.Add("a\nb"), ElementsAre(OutputLine{"a"}));
