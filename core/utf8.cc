@@ -1,6 +1,7 @@
 #include "core/utf8.h"
 
 #include <cstdint>
+#include <cstdio>
 
 namespace tune {
 size_t Utf8CharacterBytes(std::string_view text) {
@@ -42,6 +43,59 @@ std::string ToUtf8(std::string_view text) {
     text.remove_prefix(length == 0 ? 1 : length);
   }
   return out;
+}
+
+uint32_t NextCodePoint(std::string_view text, size_t& at) {
+  const auto first = static_cast<unsigned char>(text[at++]);
+  if (first < 0x80) return first;
+  const int more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
+  uint32_t code = first & (0x3f >> more);
+  for (int i = 0; i < more && at < text.size(); ++i)
+    code = (code << 6) | (static_cast<unsigned char>(text[at++]) & 0x3f);
+  return code;
+}
+
+namespace {
+
+// Turns around what stands beside it (Unicode's property Bidi_Control).
+bool IsBidiControl(uint32_t code) {
+  return code == 0x61c || code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
+}  // namespace
+
+std::string Printable(std::string_view text) {
+  const std::string valid = ToUtf8(text);
+  std::string out;
+  out.reserve(valid.size());
+  for (size_t at = 0; at < valid.size();) {
+    const size_t begin = at;
+    const uint32_t code = NextCodePoint(valid, at);
+    if (code == '\n') {
+      out += "\\n";
+    } else if (code == '\t') {
+      out += "\\t";
+    } else if (code < 0x20 || (code >= 0x7f && code < 0xa0) || IsBidiControl(code)) {
+      char escape[16];
+      std::snprintf(escape, sizeof escape, code < 0x100 ? "\\x%02x" : "\\u%04x", code);
+      out += escape;
+    } else {
+      out.append(valid, begin, at - begin);
+    }
+  }
+  return out;
+}
+
+std::string PrintableLines(std::string_view text) {
+  std::string out;
+  for (;;) {
+    const size_t newline = text.find('\n');
+    out += Printable(text.substr(0, newline));
+    if (newline == std::string_view::npos) return out;
+    out += '\n';
+    text.remove_prefix(newline + 1);
+  }
 }
 
 }  // namespace tune

@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include "core/utf8.h"
+
 namespace tune {
 
 std::string HostName() {
   char name[256] = "";
-  return gethostname(name, sizeof name - 1) == 0 ? name : "";
+  return gethostname(name, sizeof name - 1) == 0 ? ToUtf8(name) : "";
 }
 
 }  // namespace tune

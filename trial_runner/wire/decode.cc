@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/limits.h"
+#include "core/utf8.h"
 #include "trial_runner/wire/enumerations.h"
 
 namespace tune {
@@ -35,9 +36,10 @@ Status ReadText(std::string* text, size_t bytes_max, const char* field, std::str
 }
 
 // A text that people see in their terminals: a control character in it, which might do something
-// there, becomes '?'.
+// there, becomes '?', and so does what is no UTF-8.
 Status ReadLine(std::string* text, size_t bytes_max, const char* field, std::string& out) {
   TUNE_RETURN_IF_ERROR(ReadText(text, bytes_max, field, out));
+  if (!IsUtf8(out)) out = ToUtf8(out);
   for (size_t i = 0; i < out.size(); ++i) {
     const auto byte = static_cast<unsigned char>(out[i]);
     // Those of one byte, and C1's in UTF-8 (C2 80 to C2 9F).

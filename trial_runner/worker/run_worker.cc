@@ -17,6 +17,7 @@
 #include "core/posix/environment.h"
 #include "core/posix/host_name.h"
 #include "core/posix/real_clock.h"
+#include "core/utf8.h"
 #include "trial_runner/devices/device_environment.h"
 #include "trial_runner/devices/machine_devices.h"
 #include "trial_runner/devices/offered_devices.h"
@@ -180,7 +181,7 @@ int RunWorker(const WorkerOptions& options) {
   // Before signals are blocked: a Ctrl-C ends a worker that waits for the network.
   Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) {
-    std::fprintf(stderr, "tune worker: %s\n", prepared.status().message().c_str());
+    std::fprintf(stderr, "tune worker: %s\n", PrintableLines(prepared.status().message()).c_str());
     return prepared.status().code() == StatusCode::kUnavailable ? 1 : 2;
   }
   BlockSignals(options.is_local);

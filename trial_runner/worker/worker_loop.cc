@@ -26,6 +26,7 @@
 #include "core/limits.h"
 #include "core/posix/environment.h"
 #include "core/posix/processor_level.h"
+#include "core/utf8.h"
 #include "trial_runner/devices/mps_daemon.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/worker/process_tree.h"
@@ -575,7 +576,7 @@ void WorkerLoop::Do(const PrintNote& effect) { Print(effect.text, true); }
 // The time is for workers that have long run when somebody looks at them.
 void WorkerLoop::Print(const std::string& text, bool has_time) const {
   const std::string time = has_time ? FormatInstant(clock_.Now()).substr(0, 19) + "Z " : "";
-  std::fprintf(stderr, "tune worker: %s%s\n", time.c_str(), text.c_str());
+  std::fprintf(stderr, "tune worker: %s%s\n", time.c_str(), PrintableLines(text).c_str());
 }
 
 void WorkerLoop::Do(const FindPlace& effect) {

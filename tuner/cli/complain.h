@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/status.h"
-#include "tuner/cli/text_table.h"
+#include "core/utf8.h"
 
 namespace tune {
 

@@ -18,6 +18,7 @@
 #include "trial_runner/worker/worker_command_line.h"
 #include "tuner/cli/command_texts.h"
 #include "tuner/cli/commands.h"
+#include "tuner/cli/complain.h"
 #include "tuner/cli/page_report_command.h"
 #include "tuner/cli/report_command.h"
 #include "tuner/cli/text_table.h"
@@ -213,7 +214,7 @@ int main(int argc, char** argv) {
     const bool asks_for_help = dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr;
     if (asks_for_help && app.get_subcommands().empty()) return show_overview();
     if (error.get_exit_code() == 0) return app.exit(error);
-    std::cerr << "tune: " << WhatIsWrong(app, error) << " (" << HelpFor(app) << ")\n";
+    tune::Tell("tune: " + WhatIsWrong(app, error) + " (" + HelpFor(app) + ")");
     return 2;
   }
 

@@ -213,7 +213,8 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   std::vector<std::string> lines;
   std::string head = Printable(sweep.name) + ": " + sweep.status;
   if (status.tuner.has_value() && status.tuner->pid != 0) {
-    head += " (tuner: pid " + std::to_string(status.tuner->pid) + " on " + status.tuner->host + ")";
+    head += " (tuner: pid " + std::to_string(status.tuner->pid) + " on " +
+            Printable(status.tuner->host) + ")";
   }
   if (sweep.status == kStatePaused) head += "; tune unpause goes on";
   if (sweep.status == "INTERRUPTED") head += "; go on with: " + status.resume_command;

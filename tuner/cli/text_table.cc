@@ -16,17 +16,6 @@ namespace {
 
 constexpr size_t kGap = 2;  // Between columns.
 
-// The code point that begins at `at`, in valid UTF-8; moves past it.
-uint32_t NextCodePoint(std::string_view text, size_t& at) {
-  const auto first = static_cast<unsigned char>(text[at++]);
-  if (first < 0x80) return first;
-  const int more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
-  uint32_t code = first & (0x3f >> more);
-  for (int i = 0; i < more && at < text.size(); ++i)
-    code = (code << 6) | (static_cast<unsigned char>(text[at++]) & 0x3f);
-  return code;
-}
-
 // The usual ranges of wcwidth (Unicode 15, East Asian Width W and F; combining marks), coarsely.
 size_t WidthOf(uint32_t code) {
   struct Range {
@@ -115,45 +104,6 @@ std::vector<std::string> WrapToWidth(std::string_view text, size_t width) {
     if (is_whole && newline == std::string_view::npos) return lines;
     text.remove_prefix(is_whole ? newline + 1 : end);
     if (!is_whole && text.starts_with(' ')) text.remove_prefix(1);
-  }
-}
-
-// Turns around what stands beside it (Unicode's property Bidi_Control).
-bool IsBidiControl(uint32_t code) {
-  return code == 0x61c || code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
-         (code >= 0x2066 && code <= 0x2069);
-}
-
-std::string Printable(std::string_view text) {
-  const std::string valid = ToUtf8(text);
-  std::string out;
-  out.reserve(valid.size());
-  for (size_t at = 0; at < valid.size();) {
-    const size_t begin = at;
-    const uint32_t code = NextCodePoint(valid, at);
-    if (code == '\n') {
-      out += "\\n";
-    } else if (code == '\t') {
-      out += "\\t";
-    } else if (code < 0x20 || (code >= 0x7f && code < 0xa0) || IsBidiControl(code)) {
-      char escape[16];
-      std::snprintf(escape, sizeof escape, code < 0x100 ? "\\x%02x" : "\\u%04x", code);
-      out += escape;
-    } else {
-      out.append(valid, begin, at - begin);
-    }
-  }
-  return out;
-}
-
-std::string PrintableLines(std::string_view text) {
-  std::string out;
-  for (;;) {
-    const size_t newline = text.find('\n');
-    out += Printable(text.substr(0, newline));
-    if (newline == std::string_view::npos) return out;
-    out += '\n';
-    text.remove_prefix(newline + 1);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "core/utf8.h"
 #include "core/value.h"
 
 namespace tune {
@@ -86,12 +87,6 @@ size_t DisplayWidth(std::string_view text);
 std::string CutToWidth(std::string_view text, size_t width);
 // Lines of at most `width`, broken at spaces, and within words that are longer. "\n" begins a line.
 std::vector<std::string> WrapToWidth(std::string_view text, size_t width);
-// Valid UTF-8, and control characters (also escape sequences, and those that turn the order of
-// letters around) made visible: nothing a trial printed moves the cursor, or looks like another
-// text. As web/src/printable.ts has it.
-std::string Printable(std::string_view text);
-// The same of a text of several lines: its newlines stay.
-std::string PrintableLines(std::string_view text);
 // Six significant digits: "0.123457", "1e-05", "3".
 std::string ShortNumber(double number);
 // "512 bytes", "3.2 kB", "1.7 GB".

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "core/json.h"
+#include "core/utf8.h"
 #include "core/value.h"
 
 namespace tune {
@@ -27,7 +28,7 @@ struct flock WholeFile() {
 std::string HostName() {
   char name[256] = {};
   if (gethostname(name, sizeof name - 1) != 0) return "unknown";
-  return name;
+  return ToUtf8(name);
 }
 
 std::string ReadAll(int fd) {
