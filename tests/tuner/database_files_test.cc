@@ -17,6 +17,7 @@ namespace tune {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -100,6 +101,31 @@ TEST(Open, ADatabaseCutShortIsRefusedOrTellsItsLoss) {
 
 // As a full disk or a kill leaves it: the main file's first page says more pages than there are,
 // and only the WAL has them.
+TEST(Open, AnIndexThatIsDamagedIsRefusedBeforeASweepGoesOn) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  {
+    const auto store = OpenStore(path);
+    WriteSampleSweep(*store, "s");
+  }
+  const std::string whole = ReadText(path);
+  constexpr size_t kPageBytes = 4096;
+  constexpr char kIndexLeaf = 0x0a;
+  constexpr char kTableLeaf = 0x0d;
+  int damaged = 0;
+  for (size_t at = 0; at < whole.size(); at += kPageBytes) {
+    if (whole[at] != kIndexLeaf) continue;
+    ++damaged;
+    std::string text = whole;
+    text[at] = kTableLeaf;
+    WriteText(path, text);
+    EXPECT_THAT(OpenError(path, Access::kWrite).message(),
+                AnyOf(HasSubstr("the file is damaged"), HasSubstr("malformed")))
+        << "page " << at / kPageBytes;
+  }
+  EXPECT_GE(damaged, 5);
+}
+
 TEST(Open, ACheckpointCutShortLosesNothing) {
   const TempFolder folder;
   const auto store = OpenStore(folder / "tune.db");

@@ -389,6 +389,20 @@ TEST_F(BackupTest, WhatWasCopiedAndThenGivenUpDoesNotStayInTheCopy) {
               ElementsAre("s/0/attempt_1.log", "s/0/checkpoint_000006/weights"));
 }
 
+TEST_F(BackupTest, ADamagedDatabaseIsNotCopiedWithoutAWord) {
+  std::string text = ReadText(path_);
+  constexpr size_t kPageBytes = 4096;
+  size_t at = 0;
+  while (at < text.size() && text[at] != 0x0a) at += kPageBytes;  // A leaf of an index.
+  ASSERT_LT(at, text.size());
+  text[at] = 0x0d;
+  WriteText(path_, text);
+  const Answer answer = Backup(file_);
+  EXPECT_NE(answer.status, 0);
+  EXPECT_THAT(answer.err, HasSubstr("the file is damaged"));
+  EXPECT_FALSE(fs::exists(file_));
+}
+
 TEST_F(BackupTest, ACheckpointThatIsLostOrDamagedIsSaidAndTheCopyDoesNotCallItDurable) {
   MakeCheckpoint(5);
   SetCheckpoint(5, CheckpointState::kDurable, 1);

@@ -24,6 +24,7 @@
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/sqlite/artifact_rows.h"
+#include "tuner/sqlite/integrity.h"
 
 namespace tune {
 namespace {
@@ -126,6 +127,8 @@ class Backup {
           [&missing_before](const Wanted& one) { return missing_before.contains(one); });
       if (is_settled) break;
     }
+    TUNE_RETURN_IF_ERROR(CheckWhatIsThere(partial_, /*looks_at_pages=*/true, std::nullopt)
+                             .At("what was copied of " + options_.db_path));
     TUNE_RETURN_IF_ERROR(MarkGone(missing));
     TUNE_RETURN_IF_ERROR(CopyLogs());
     return Publish();

@@ -209,7 +209,7 @@ Findings CheckDatabase(const std::string& db_path, Instant now) {
   }
   Findings findings = {Ok("database", db_path)};
   findings.push_back(CheckLock(db_path));
-  findings.push_back(CheckByPragma(**database, "PRAGMA quick_check", "pages"));
+  findings.push_back(CheckByPragma(**database, "PRAGMA integrity_check", "pages"));
   if (findings.back().state == FindingState::kProblem) return findings;
   findings.push_back(CheckByPragma(**database, "PRAGMA foreign_key_check", "keys"));
   findings.push_back(CheckClock(**database, now));

@@ -51,7 +51,8 @@ Status CheckPages(Database& database) {
                       "results or sqlite3's .recover");
     }
   }
-  TUNE_ASSIGN_OR_RETURN(Statement check, database.Prepare("PRAGMA quick_check(1)"));
+  // quick_check looks into no index: 0.8 s in place of 0.2 s for a million reports.
+  TUNE_ASSIGN_OR_RETURN(Statement check, database.Prepare("PRAGMA integrity_check(1)"));
   TUNE_ASSIGN_OR_RETURN(const bool has_row, check.Step());
   if (has_row && check.Text(0) == "ok") return OkStatus();
   std::string words(check.Text(0));
