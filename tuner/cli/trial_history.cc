@@ -177,8 +177,23 @@ std::string PlaceInRung(const HistoryReport& report) {
          std::to_string(*report.count);
 }
 
-std::string AtRung(const HistoryReport& report) {
-  std::string text = "rung " + std::to_string(*report.rung) + ": " + PlaceInRung(report);
+// What a scheduler compares at: median_stopping and its like have checks, and no rungs.
+std::string RungWord(const TrialHistory& history) {
+  static constexpr std::string_view kWithoutRungs[] = {"median_stopping", "percentile", "threshold",
+                                                       "patience"};
+  const std::string& scheduler = history.trial.sweep.scheduler;
+  const bool has_rungs = std::none_of(std::begin(kWithoutRungs), std::end(kWithoutRungs),
+                                      [&](std::string_view name) { return scheduler == name; });
+  return has_rungs ? "rung" : "check";
+}
+
+// Some schedulers compare a value with a cutoff, and not with those of other trials.
+bool IsRanked(const HistoryReport& report) { return report.rank || !report.value; }
+
+std::string AtRung(const TrialHistory& history, const HistoryReport& report) {
+  std::string text = (IsRanked(report) ? RungWord(history) : "check") + " " +
+                     std::to_string(*report.rung) + ": " +
+                     (IsRanked(report) ? PlaceInRung(report) : ReportedValue(history, report));
   if (report.cutoff) text += ", the cutoff was " + ShortNumber(*report.cutoff);
   return text;
 }
@@ -209,10 +224,12 @@ std::string ByTheScheduler(const TrialHistory& history, const std::string& decis
   if (report == nullptr) return text;
   if (!report->rung) return text + " at iteration " + std::to_string(report->iteration);
   const std::string metric = Printable(history.trial.sweep.metric);
-  std::string why = text + " at rung " + std::to_string(*report->rung) + ": ";
+  std::string why = text + " at " + (IsRanked(*report) ? RungWord(history) : "check") + " " +
+                    std::to_string(*report->rung) + ": ";
   why += report->rank
              ? metric + " " + ReportedValue(history, *report) + " was " + PlaceInRung(*report)
-             : "the report had no " + metric + " to rank";
+         : report->value ? metric + " was " + ReportedValue(history, *report)
+                         : "the report had no " + metric + " to rank";
   if (report->cutoff) {
     why += ", the cutoff was " + ShortNumber(*report->cutoff) + WhoGoesOn(history);
   }
@@ -375,18 +392,18 @@ std::string ExplainReport(const TrialHistory& history, const HistoryReport& repo
   std::string at_end;
   if (report.decision == "stop" && !report.value && history.stop_reason != "max_t") {
     at_end = "what is not finite is the worst, and stops";
-  } else if (report.decision == "stop" && !is_worse) {
+  } else if (report.decision == "stop" && !is_worse && RungWord(history) == "rung") {
     at_end = "reached max_t of " + scheduler;
   }
   if (report.decision == "resume") {
-    return report.copied.empty() ? "resumed" + (report.rung ? "; " + AtRung(report) : "")
+    return report.copied.empty() ? "resumed" + (report.rung ? "; " + AtRung(history, report) : "")
                                  : "goes on as a copy of " + report.copied + ", with " +
                                        DescribeConfig(report.copied_config);
   }
-  if (report.rung) return AtRung(report) + (at_end.empty() ? "" : "; " + at_end);
+  if (report.rung) return AtRung(history, report) + (at_end.empty() ? "" : "; " + at_end);
   if (!at_end.empty()) return at_end;
   if (scheduler == "fifo") return "fifo lets every trial go on";
-  return "between rungs";
+  return "between " + RungWord(history) + "s";
 }
 
 std::string ExplainLanes(const TrialHistory& history) {

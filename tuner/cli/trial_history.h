@@ -69,7 +69,8 @@ struct TrialHistory {
 // From one state of the database, also while a tuner writes.
 Result<TrialHistory> ReadTrialHistory(Database& database, const std::string& trial);
 
-// "rung 4: 7th best of 9, the cutoff was 0.52", "between rungs", "reported again after a retry".
+// "rung 4: 7th best of 9, the cutoff was 0.52", "check 7: 0.93, the cutoff was 0.68", "between
+// rungs", "reported again after a retry".
 std::string ExplainReport(const TrialHistory& history, const HistoryReport& report);
 
 // Why it ended, or what it waits for: "stopped by asha at rung 4: val_accuracy 0.41 was the 7th
