@@ -228,6 +228,13 @@ TEST(Summary, WhereEachTrialThatReportedFailedSaysSo) {
   EXPECT_EQ(none.Why("area"), "no trial has reported area and kept to metric_constraints");
 }
 
+TEST(Summary, OfAResumedSweepSaysHowLongItTookInAll) {
+  SweepSummary summary = SampleSummary();
+  summary.elapsed = Seconds(6);
+  summary.since_creation = Seconds(19);
+  EXPECT_THAT(RenderSummary(summary), HasSubstr(", 6.0 s, 19.0 s since it began\n"));
+}
+
 TEST(Summary, WhereNoValueIsFiniteSaysSo) {
   EXPECT_EQ(NoBest{.has_iterations = true}.Why("loss"), "no trial has reported a finite loss");
   EXPECT_EQ(NoBest{}.Why("loss"), "no trial has reported loss");

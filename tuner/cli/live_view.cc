@@ -186,7 +186,10 @@ std::string RenderSummary(const SweepSummary& summary) {
       Printable(summary.name) + " " + summary.status +
       (summary.was_paused ? " while it was PAUSED" : "") + ": " + Trials(summary.trial_count) +
       (summary.failed_count > 0 ? ", " + std::to_string(summary.failed_count) + " failed" : "") +
-      ", " + FormatDuration(summary.elapsed) + "\n";
+      ", " + FormatDuration(summary.elapsed) +
+      (summary.since_creation ? ", " + FormatDuration(*summary.since_creation) + " since it began"
+                              : "") +
+      "\n";
   if (!summary.front.empty()) {
     text += "Pareto front    " + summary.front + ": " +
             ShellCommand("results", summary.name, summary.db_path) + " --best\n";

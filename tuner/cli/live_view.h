@@ -147,7 +147,8 @@ struct SweepSummary {
   int64_t iterations_again = 0;    // Of them: in no checkpoint when their attempt ended.
   // Had nothing been stopped early; nothing: not known, or nothing could be.
   std::optional<int64_t> iterations_full;
-  Duration elapsed;
+  Duration elapsed;                        // In this life.
+  std::optional<Duration> since_creation;  // Where that is longer.
   std::string db_path;
   std::string resume_line;  // Shown unless the sweep is FINISHED or STOPPED.
 };

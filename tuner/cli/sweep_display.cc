@@ -24,6 +24,7 @@ class SweepDisplay::State {
         db_path_(std::move(db_path)),
         begun_at_(now) {
     // What an earlier life told of is not told again, nor counted as this one's pace.
+    was_resumed_ = !controller_.trials().empty();
     told_.resize(controller_.trials().size());
     for (size_t i = 0; i < told_.size(); ++i) told_[i] = controller_.trials()[i].is_over();
   }
@@ -56,6 +57,7 @@ class SweepDisplay::State {
     const ExperimentSpec& spec = controller_.options().spec;
     summary.doubts = controller_.doubts();
     summary.elapsed = now - begun_at_;
+    if (was_resumed_) summary.since_creation = now - experiment_.created_at;
     summary.db_path = db_path_;
     summary.resume_line = ResumeLine();
     int64_t longest = 0;
@@ -264,6 +266,7 @@ class SweepDisplay::State {
   const StoredExperiment experiment_;
   const std::string db_path_;
   const Instant begun_at_;
+  bool was_resumed_ = false;
   std::vector<bool> told_;  // By trial: its end was shown.
   RateMeter rate_;
   LiveScreen screen_;
