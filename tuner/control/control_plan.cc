@@ -55,6 +55,9 @@ Status NameSetting(const Status& status) {
   return Status(status.code(), std::string(message));
 }
 
+// A program that knows nothing of checkpoints would run to its end.
+constexpr char kNoneSoFar[] = " (none was written so far; with --now nothing is waited for)";
+
 // What a command does to one trial.
 class TrialCommand {
  public:
@@ -65,6 +68,7 @@ class TrialCommand {
         trial_(trial),
         runs_(is_alive && trial.is_running() && !trial.is_paused()),
         is_alive_(is_alive),
+        has_checkpoint_(controller.checkpoints().Latest(trial.row.number) != nullptr),
         is_sweep_paused_(is_alive && controller.is_paused()) {}
 
   Result<ControlPlan> Plan() const {
@@ -92,7 +96,8 @@ class TrialCommand {
                    !runs_         ? "is paused"
                    : request_.now ? "is ended now and paused; it goes on from iteration " +
                                         std::to_string(trial_.resume_iteration) + " later"
-                                  : "pauses at its next checkpoint",
+                                  : std::string("pauses at its next checkpoint") +
+                                        (has_checkpoint_ ? "" : kNoneSoFar),
                    "; tune unpause " + sweep_ + " --trial " +
                        std::to_string(trial_.row.number.value) + " lets it go on");
   }
@@ -135,6 +140,7 @@ class TrialCommand {
   const TrialRecord& trial_;
   const bool runs_;
   const bool is_alive_;
+  const bool has_checkpoint_;
   const bool is_sweep_paused_;
 };
 
@@ -190,10 +196,19 @@ class SweepCommand {
         request_.now ? RunningTrials(running_count_, "is ended now and goes on from its checkpoint",
                                      "are ended now and go on from their checkpoints")
                      : RunningTrials(running_count_, "pauses at its next checkpoint",
-                                     "pause at their next checkpoints");
+                                     "pause at their next checkpoints") +
+                           (HasCheckpoints() ? "" : kNoneSoFar);
     return Planned(PauseRequested{std::nullopt, request_.now},
                    sweep_ + " is paused: nothing new is started, " + running + "; tune unpause " +
                        sweep_ + " goes on");
+  }
+
+  bool HasCheckpoints() const {
+    return running_count_ == 0 ||
+           std::any_of(controller_.trials().begin(), controller_.trials().end(),
+                       [&](const TrialRecord& trial) {
+                         return controller_.checkpoints().Latest(trial.row.number) != nullptr;
+                       });
   }
 
   Result<ControlPlan> Unpause() const {
