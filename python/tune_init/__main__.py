@@ -186,6 +186,8 @@ def main():
                 log = file.read()
     except OSError as error:
         refuse(f"{error.filename}: {error.strerror}")
+    if any(ord(c) < 32 for c in script):
+        refuse(f"{script!r}: the name has characters that no line of a space file can hold: call the script otherwise")
     if script.endswith(".py") and "\0" in source:
         refuse(f"{script}: this is no text, and so no Python script")
     if script.endswith(".ipynb"):

@@ -3,6 +3,7 @@
 import ast
 import re
 
+from domains import is_usual
 from options import Option, dotted, kind_of, literal, name_of, number_or_text, with_gaps_filled
 
 
@@ -60,7 +61,7 @@ def fixed_values(tree):
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
             continue
         name, value = node.targets[0].id, node.value
-        if isinstance(value, ast.Constant) and isinstance(value.value, (int, float)):
+        if isinstance(value, ast.Constant) and isinstance(value.value, (int, float)) and is_usual(value.value):
             yield name, value.value, ""
         if isinstance(value, ast.Dict):
             for key, entry in zip(value.keys, value.values):

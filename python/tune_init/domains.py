@@ -46,8 +46,15 @@ def below_one(default):
     return f"{{uniform: [{number(low)}, {number(high)}]}}", "below 1"
 
 
+def is_usual(value):
+    """Whether a range can be made around it: 1e400 is none."""
+    return not isinstance(value, float) or value == 0 or 1e-100 < abs(value) < 1e100
+
+
 def domain_of(option):
     """(domain, comment), or None where the option is better left as it is."""
+    if not all(map(is_usual, [option.default, option.low, option.high, *(option.choices or [])])):
+        return None
     found = proposed(option)
     if found is None or option.has_unknown_choices:
         return None

@@ -29,6 +29,7 @@ NEVER = (*TIMES, "lr", "epoch", "epochs", "step", "steps", "seed", "batch", "ite
 OF_NO_MEASURE = ("size", "sizes", "samples", "sample", "images", "image", "examples", "rows", "len", "length", "count", "n", "num", "number", "set", "data",
                  "split", "fold", "shape", "path", "file", "dir", "every", "interval", "freq", "loader", "dataset", "batches", "id", "index", "is", "on",
                  "of", "the", "after", "at", "for", "in", "and", "with", "from", "to", "frac", "fraction", "ratio", "users", "items", "points", "tokens", "words",
+                 "learning", "rate", "momentum", "epsilon", "eps", "alpha", "beta", "gamma", "tau", "temperature", "norm", "decay", "dropout", "gpu", "cpu", "util", "fps",
                  "memory", "mem", "speed", "ips", "throughput", "accepted", "only", "mode", "run", "running", "done", "start", "begin", "begins", "end", "ends")
 
 # In the name of a summary.
@@ -107,6 +108,13 @@ def is_unknown_of_part(name):
     others = [w for w in words if not part_of([w])]
     return (part_of(words) in ("validation", "test") and 0 < len(others) < 4 and not others[-1].isdigit()
             and not any(w in NEVER or w in ENDS or w in OF_NO_MEASURE for w in others))
+
+
+def is_measure_unknown(name):
+    """Whether it may be a measure that no word here knows: "qwk"."""
+    words = words_of(name)
+    return 0 < len(words) < 4 and len(words[-1]) > 1 and not words[-1].isdigit() and not part_of(words) and not any(
+        w in NEVER or w in ENDS or w in OF_NO_MEASURE for w in words)
 
 
 def is_bare_score(name):

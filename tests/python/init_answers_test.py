@@ -79,6 +79,12 @@ class UnknownMeasures(unittest.TestCase):
             self.assertEqual((answer.metric, answer.values), (name.lower().replace(" ", "_"), ["0.125", "0.25", "0.375"]))
             self.assertTrue(any("is that the right direction?" in t for t in answer.to_do), answer.to_do)
 
+    def test_one_that_stands_alone_is_read_and_asked(self):
+        answer = Answer("for e in (1, 2, 3):\n    print(f'epoch {e} lr {0.1:.3f} QWK: {e / 8:.3f}')\n")
+        self.assertEqual((answer.metric, answer.values), ("qwk", ["0.125", "0.250", "0.375"]))
+        self.assertTrue(any("no word says that qwk is what the sweep is about" in t for t in answer.to_do), answer.to_do)
+        self.assertTrue(any("is that the right direction?" in t for t in answer.to_do), answer.to_do)
+
     def test_times_and_amounts_of_the_validation_are_none(self):
         for name in ("val_time", "val size", "test images", "val batches"):
             self.assertEqual(Answer(self.LINE.format(name)).metric, "acc", name)

@@ -27,6 +27,11 @@ class Amounts(unittest.TestCase):
             space = space_of("train.py", ARGUMENTS + f"p.add_argument('--{name}', type=float, default={default})\n" + PRINTED)
             self.assertIn(f"left as they are: --{name}" if expected is None else expected, space, name)
 
+    def test_around_an_infinite_or_a_vast_number_no_range_is_made(self):
+        script = ("INF = 1e400\n" + ARGUMENTS + "p.add_argument('--wd', type=float, default=1e308)\np.add_argument('--q', type=float, default=1e400)\n"
+                  "p.add_argument('--norm', type=float, choices=[1e400, 2])\n" + PRINTED)
+        self.assertIn("left as they are: --wd, --q, --norm", space_of("train.py", script))
+
     def test_a_ratio_of_two_penalties_is_between_none_and_all(self):
         script = ARGUMENTS + "p.add_argument('--l1_ratio', type=float, default=0.5)\n" + PRINTED
         self.assertIn("  l1_ratio: {uniform: [0.0, 1.0]} ", space_of("train.py", script))
