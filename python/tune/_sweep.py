@@ -48,6 +48,7 @@ class TrialResult:
         self.attempts: int = row["attempts"]
         self.run_seconds: Optional[float] = row["run_seconds"]
         self.error: Optional[str] = row["error"]
+        self.mean: Optional[float] = None  # Of sweep.best, with `repeat`: of all runs of its configuration.
         self._checkpoint: Optional[str] = row["checkpoint"]
 
     @property
@@ -71,6 +72,7 @@ class TrialResult:
 
     def __repr__(self) -> str:
         value = "no value" if self.value is None else f"{self.value:.6g}"
+        value += "" if self.mean is None else f" (mean of its configuration's runs {self.mean:.6g})"
         return f"<trial {self.number} {self.status} {value} {self.config}>"
 
 
@@ -92,14 +94,20 @@ class Sweep:
     def best(self) -> Optional[TrialResult]:
         """The best trial; None: no trial has a value. SweepError where there are several objectives.
 
-        With `repeat` the best run of the best configuration.
+        With `repeat` the best run of the best configuration: `value` is that run's own, `mean` that of all its runs,
+        by which configurations are compared.
         """
         if self._has_several_objectives():
             raise SweepError(
                 f"{self.name} has several objectives, and so no best trial but a front: sweep.front"
             )
         numbers = self._results("--best")
-        return self.trial(numbers[0]) if numbers else None
+        if not numbers:
+            return None
+        best = self.trial(numbers[0])
+        runs = _program.ask_json(["best", self.name, *self._db()])[0].get("runs")
+        best.mean = runs["mean"] if runs else None
+        return best
 
     @property
     def front(self) -> List[TrialResult]:

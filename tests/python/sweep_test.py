@@ -201,8 +201,11 @@ class AnObjective(SweepCase):
         self.assertAlmostEqual(report["a"] + report["b"], 1)
 
     def test_has_a_seed_of_its_own_in_each_run(self):
-        values = [trial.value for trial in self.run_sweep(of_its_seed, repeat=3, samples=1)]
+        sweep = self.run_sweep(of_its_seed, repeat=3, samples=1)
+        values = [trial.value for trial in sweep]
         self.assertEqual(len(set(values)), 3)
+        self.assertAlmostEqual(sweep.best.mean, sum(values) / 3)
+        self.assertIn("(mean of its configuration's runs ", repr(sweep.best))
 
     def test_saves_checkpoints_by_a_function(self):
         best = self.run_sweep(that_saves, mode="max").best
