@@ -13,6 +13,7 @@ Status LocalArtifactStore::Remove(const std::string& path) {
   }
   std::error_code error;
   fs::remove_all(normal, error);
+  if (error == std::errc::no_such_file_or_directory) return OkStatus();  // tune gc was first.
   if (error) return Unavailable("cannot remove " + path + ": " + error.message());
   return OkStatus();
 }

@@ -12,7 +12,8 @@ void Sweep::CheckTimeLimits() {
   if (sweep_end && !sweep_over_ && now_ >= *sweep_end) {
     sweep_over_ = true;
     out_.actions.push_back(
-        Say{"limits.sweep_time was reached: running trials end at their next report"});
+        Say{"limits.sweep_time was reached: running trials end at their next report; tune stop " +
+            options_.name + " --now ends them at once"});
     EndIdle(StopReason::kSweepLimit);
     // What waits in a worker's queue shall not begin.
     for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks()) {

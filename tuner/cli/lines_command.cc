@@ -27,6 +27,7 @@ namespace {
 
 constexpr size_t kReadBytes = 1 << 16;
 constexpr int kTurnPauseMs = 20;
+constexpr size_t kLineBytesMax = size_t{64} << 20;
 constexpr int kTurnTriesMax = 250;  // Five seconds, of one holder.
 constexpr int kTurnsMax = 1'000;    // Of the others.
 
@@ -65,13 +66,15 @@ int Converse(Session& session, bool keeps_going = false) {
     const ssize_t count = read(STDIN_FILENO, buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return Complain(Internal(std::string("standard input: ") + strerror(errno)));
+    size_t searched = input.size();
     input.append(buffer.data(), static_cast<size_t>(count));
     // A last line without its end counts too.
     if (count == 0 && !input.empty()) input.push_back('\n');
     size_t begin = 0;
-    for (size_t end = input.find('\n'); end != std::string::npos; end = input.find('\n', begin)) {
+    for (size_t end = input.find('\n', searched); end != std::string::npos;
+         end = input.find('\n', searched)) {
       const auto answers = session.OnLine(std::string_view(input).substr(begin, end - begin));
-      begin = end + 1;
+      searched = begin = end + 1;
       if (!answers.ok() && keeps_going) {
         output += ErrorLine(answers.status());
         continue;
@@ -84,8 +87,14 @@ int Converse(Session& session, bool keeps_going = false) {
       for (const std::string& answer : *answers) output += answer + '\n';
     }
     input.erase(0, begin);
+    if (input.size() > kLineBytesMax) {
+      return Complain(InvalidArgument("standard input: a line has more than " +
+                                      std::to_string(kLineBytesMax >> 20) + " MiB"));
+    }
     if (const Status s = CommitIfKept(session); !s.ok()) return Complain(s);
-    if (!WriteAll(output)) return 1;
+    if (!WriteAll(output)) {
+      return Complain(Unavailable("standard output cannot be written; is its disk full?"));
+    }
     output.clear();
     if (count == 0) return 0;
   }
@@ -195,7 +204,9 @@ int AskCommand(const LinesOptions& options) {
     std::cerr << "sweep " << (*kept)->name() << ": seed " << prepared->seed << ", database "
               << options.db_path << "\n";
   }
-  return WriteAll(output) ? 0 : 1;
+  if (WriteAll(output)) return 0;
+  return Complain(Unavailable(
+      "standard output cannot be written; is its disk full? What was asked for is kept"));
 }
 
 namespace {

@@ -239,6 +239,11 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
     Tell("warning: " + warning);
   }
   if (options.dry_run) {
+    if (!surroundings.listen.empty()) {  // What may not leave this machine is refused.
+      const auto packed = PackWorkingFolder(spec, options.db_path, true);
+      if (!packed.ok()) return Complain(packed.status());
+      for (const std::string& warning : packed->warnings) Tell("warning: " + warning);
+    }
     if (const Status s = CheckFrom(spec, *space, options.db_path); !s.ok()) return Complain(s);
     PrintPlan(spec, TrialCountOf(spec, *space, spec.samples), seed, surroundings);
     return 0;
