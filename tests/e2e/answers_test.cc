@@ -134,6 +134,16 @@ TEST_F(Answers, ANameWithEscapesDoesNothingToTheTerminal) {
   }
 }
 
+TEST_F(Answers, WhySaysWhatPatienceComparedAndNothingOfRungs) {
+  WriteScript("for i in 5 4 6 7 8; do echo acc 0.$i; done\n");
+  WriteSpace(kAccuracy, "samples: 1\nscheduler: {patience: {patience: 1}}\n");
+  RunTune(folder_, {"run", folder_ / "space.yaml", "--cpus", "1", "--set", "mode=min"});
+  const ProgramResult why = RunTune(folder_, {"why", "s/0"});
+  EXPECT_THAT(why.out, AllOf(HasSubstr("stopped by patience at check 4: acc was 0.7, the cutoff "
+                                       "was 0.4"),
+                             Not(HasSubstr("rank")), Not(HasSubstr("rung"))));
+}
+
 TEST_F(Answers, HelpIsThereByEachOfItsWays) {
   EXPECT_THAT(RunTune(folder_, {}).out, HasSubstr("usage: tune [--db FILE] COMMAND"));
   EXPECT_EQ(RunTune(folder_, {"help", "run"}).out, RunTune(folder_, {"run", "--help"}).out);

@@ -136,7 +136,11 @@ TEST_F(Secrets, InTheFolderThatIsSentKeepASweepFromListening) {
   EXPECT_EQ(refused.exit_status, 2);
   EXPECT_THAT(refused.err, HasSubstr("code: space.yaml holds the value of HF_TOKEN, which would be "
                                      "sent to every worker that joins; move it"));
+  std::vector<std::string> dry = listening;
+  dry.push_back("--dry-run");
+  EXPECT_EQ(RunTune(folder_, dry).err, refused.err);
   folder_.Write("code/.tuneignore", "space.yaml\n");
+  EXPECT_EQ(RunTune(folder_, dry).exit_status, 0);
   EXPECT_EQ(RunTune(folder_, listening).exit_status, 0);
 }
 

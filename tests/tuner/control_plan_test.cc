@@ -75,7 +75,9 @@ class ControlPlanTest : public ::testing::Test {
 }
 
 TEST_F(ControlPlanTest, ATrialPausesAtItsNextCheckpointAndGoesOnFromThere) {
-  EXPECT_TRUE(Says(Do(Ask(kPause, 0)), "trial 0 pauses at its next checkpoint"));
+  EXPECT_TRUE(Says(Do(Ask(kPause, 0)),
+                   "trial 0 pauses at its next checkpoint (none was "
+                   "written so far; with --now nothing is waited for)"));
   EXPECT_EQ(StatusOf(0), TrialStatus::kRunning);
   Report(0);
   EXPECT_EQ(StatusOf(0), TrialStatus::kPaused);
@@ -128,7 +130,9 @@ TEST_F(ControlPlanTest, AnotherSweepThanTheOneThatRunsIsRefused) {
 
 TEST_F(ControlPlanTest, APausedSweepStartsNothingAndSaysHowItGoesOn) {
   EXPECT_TRUE(Says(Refusal(Ask(kUnpause)).message(), "sweep is not paused"));
-  EXPECT_TRUE(Says(Do(Ask(kPause)), "2 running trials pause at their next checkpoints"));
+  EXPECT_TRUE(Says(Do(Ask(kPause)),
+                   "2 running trials pause at their next checkpoints (none was "
+                   "written so far; with --now nothing is waited for)"));
   EXPECT_TRUE(Says(Refusal(Ask(kPause)).message(), "paused already"));
   Report(0);
   EndOf(0);
