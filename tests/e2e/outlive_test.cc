@@ -161,6 +161,26 @@ TEST_F(Outlive, AProgramsCheckpointComesWithIt) {
   EXPECT_EQ(FinalTable(home_), FinalTable(calm));
 }
 
+TEST_F(Outlive, TheClassifiersCheckpointComesWithIt) {
+  const std::string space =
+      "trainable: food11\nmetric: val_accuracy\nmode: max\nseed: 5\n"
+      "space: {data: synthetic, width_mult: 0.35, image_size: 32, batch_size: 32, "
+      "lr: {choice: [0.001, 0.004]}, initial_epochs: 0, total_epochs: 5, patience: 5}\n"
+      "samples: 2\nlimits: {max_concurrent: 1}\n";
+  const auto tune = StartTuner(space);
+  auto first = StartWorker("first");
+  WaitForReports(home_, 3);
+  Lose(std::move(first), "first");
+  const auto second = StartWorker("second");
+  EXPECT_EQ(second->Wait().exit_status, 0);
+  const ProgramResult result = tune->Wait();
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  ExpectNothingLost();
+  TestFolder calm;
+  EXPECT_EQ(RunTune(calm, {"run", calm.Write("space.yaml", space), "--cpus", "1"}).exit_status, 0);
+  EXPECT_EQ(FinalTable(home_), FinalTable(calm));
+}
+
 TEST_F(Outlive, AWorkerThatSharesTheFolderSendsNothing) {
   const std::string space = Curve("0", kOneAtATime);
   const auto tune = StartTuner(space);
