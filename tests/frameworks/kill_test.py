@@ -65,12 +65,21 @@ class Sweep:
 
     def await_iteration(self, life, trial, iteration):
         """Waits until the trial has a checkpoint at or after an iteration."""
-        query = ("select 1 from checkpoints join trials on trials.id = trial"
-                 f" where number = {trial} and iteration >= {iteration}")
+        self.await_rows(life, f"trial {trial} did not come to iteration {iteration}",
+                        "select 1 from checkpoints join trials on trials.id = trial"
+                        f" where number = {trial} and iteration >= {iteration}")
+
+    def await_killed(self, life, trial, count):
+        """Waits until the tuner knows of so many attempts that were killed: the next kill may be its own."""
+        self.await_rows(life, f"trial {trial} was not told to be killed",
+                        "select 1 from attempts join trials on trials.id = trial where outcome = 'killed'"
+                        f" and trials.number = {trial} group by 1 having count(*) >= {count}")
+
+    def await_rows(self, life, failure, query):
         end = time.monotonic() + _LIFE_SECONDS_MAX
         while not self.rows(query):
             if life.poll() is not None or time.monotonic() > end:
-                raise AssertionError(f"trial {trial} did not come to iteration {iteration}\n{self.said()}")
+                raise AssertionError(f"{failure}\n{self.said()}")
             time.sleep(0.005)  # As often as that the database is looked at.
 
     def kill_trial(self, trial):
@@ -81,10 +90,14 @@ class Sweep:
                     environ = file.read().split(b"\0")
                 with open(f"/proc/{name}/cmdline", "rb") as file:
                     program = file.read().split(b"\0")[0]
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    parent = file.read().rpartition(b")")[2].split()[1].decode()
+                with open(f"/proc/{parent}/comm", "rb") as file:
+                    is_its_program = file.read().startswith(b"tune_trial")  # And none that this one has started.
             except OSError:
                 continue
             is_ours = any(e.startswith(b"TUNE_DIR=" + os.fsencode(self.folder)) for e in environ)
-            if is_ours and f"TUNE_TRIAL={trial}".encode() in environ and program.endswith(b"python3"):
+            if is_ours and is_its_program and f"TUNE_TRIAL={trial}".encode() in environ and program.endswith(b"python3"):
                 os.kill(int(name), signal.SIGKILL)
                 return True
         return False
@@ -136,6 +149,7 @@ class Killed(unittest.TestCase):
             time.sleep(moments.uniform(0, 0.1))  # To be anywhere in an epoch.
             if victim == "trial":
                 self.assertTrue(killed.kill_trial(trial), killed.said())
+                killed.await_killed(life, trial, kills[:number + 1].count("trial"))
             else:
                 life.kill()
                 life.wait(60)
@@ -145,7 +159,7 @@ class Killed(unittest.TestCase):
         attempts = killed.rows("select outcome, from_iteration from attempts join trials on trials.id = trial"
                                f" where trials.number = {trial} order by attempts.number")
         story = f"trial {trial}, {kills}, attempts {attempts}\n{killed.said()}"
-        self.assertEqual([outcome for outcome, _ in attempts].count("crashed"), 2, story)
+        self.assertEqual([outcome for outcome, _ in attempts].count("killed"), 2, story)
         self.assertEqual(len(attempts), 4, story)
         self.assertTrue(all(start > 0 for _, start in attempts[1:]), story)
         found = killed.curves()

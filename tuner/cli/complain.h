@@ -30,4 +30,6 @@ inline int Complain(const Status& status, std::ostream& err) {
   }
 }
 
+inline int Complain(const Status& status) { return Complain(status, std::cerr); }
+
 }  // namespace tune

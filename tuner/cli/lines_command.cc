@@ -31,8 +31,6 @@ constexpr size_t kLineBytesMax = size_t{64} << 20;
 constexpr int kTurnTriesMax = 250;  // Five seconds, of one holder.
 constexpr int kTurnsMax = 1'000;    // Of the others.
 
-int Complain(const Status& status) { return Complain(status, std::cerr); }
-
 bool WriteAll(std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = write(STDOUT_FILENO, text.data(), text.size());

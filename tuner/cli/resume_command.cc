@@ -34,8 +34,6 @@
 namespace tune {
 namespace {
 
-int Complain(const Status& status) { return Complain(status, std::cerr); }
-
 // What is not as it was when the sweep began; it goes on all the same. Returns what of that the
 // trials' values may show.
 std::vector<std::string> WarnOfDifferences(const StoredExperiment& experiment,

@@ -45,8 +45,6 @@ namespace {
 
 constexpr int kExitUsage = 2;
 
-int Complain(const Status& status) { return Complain(status, std::cerr); }
-
 // The first configuration, with data and weights that are there: all that can be known before the
 // start. Prints advice, if there is some.
 Result<Configuration> CheckTrials(const ExperimentSpec& spec, uint64_t seed,
