@@ -5,6 +5,7 @@ import re
 
 from choice import is_printed_once
 from domains import domain_of, is_seed
+from hyperparameters import is_hyperparameter
 from meanings import changes_meaning, is_run_on_little
 from measures import direction_of
 from metrics import Metric
@@ -42,6 +43,8 @@ class Space:
         self.unseen = []  # What is said of options that are not seen.
         self.seeds = []  # Options that get the trial's seed.
         self.left_seeds = {}  # use: [names]
+        self.unsure = []  # (option, domain) of which no word says that they are of the training.
+        self.asked_for = set()  # By the placeholders of the person's command.
         self.moved = []  # Options that name files, and name them in the trial's folder.
         self.env = {}
         self.length = None  # How many values of the metric a whole trial prints, and what they are: (20, "epochs").
@@ -69,7 +72,10 @@ class Space:
     def is_searched(self, option):
         if option.kind == "text as bool" or domain_of(option) is None:
             return False
-        return option.is_required or not changes_meaning(option, self.metric, self.source)
+        return self.is_known(option) and (option.is_required or not changes_meaning(option, self.metric, self.source))
+
+    def is_known(self, option):
+        return option.name in self.asked_for or is_hyperparameter(option)
 
     def held_places(self):
         """The positional words that are not searched over and yet have to stand there: the command has another behind them."""
@@ -119,6 +125,9 @@ class Space:
                 self.left_out.append(option.flag.rstrip("=") or name)
             return
         domain, comment = found
+        if not self.is_known(option):
+            self.unsure.append((option, domain))
+            return
         if option.default is not None and not option.is_switch:
             comment += "; " + ("the command gave" if option.is_given else "the script's default is") + f" {option.default}"
         if option.is_switch:
@@ -278,11 +287,23 @@ def space_lines(space):
     left += [f"{', '.join(names)} ({use})" for use, names in space.left_seeds.items()]
     if left:
         yield "  # left as they are: " + "; ".join(left)
+    if space.unsure:
+        yield from unsure_lines(space.unsure)
     if space.seeds:
         yield f"  # {', '.join(space.seeds)}: each trial has its own, {{tune.seed}}"
     yield from (f"  # {text}" for text in space.unseen)
     if space.moved:
         yield "  # in the trial's own folder: " + ", ".join(space.moved)
+
+
+def unsure_lines(unsure):
+    yield ("  # not searched over, as no word says that they are of the training, and not of the data or the task; to search over one, write its line, "
+           "and name it in the command:")
+    for option, domain in unsure:
+        word = f'{option.flag}, "{{{option.name}}}"' if option.flag and not option.is_joined else f'"{option.flag}{{{option.name}}}"'
+        where = f"and in the command: {word}" if not option.variable and not option.is_config and not option.is_switch else ""
+        where = where or (f'and under trainable: env: {{{option.variable}: "{{{option.name}}}"}}' if option.variable else "")
+        yield f"  # {option.name}: {domain}" + (f"   # {where}" if where else "")
 
 
 def scheduler_line(length, metric):
@@ -297,7 +318,7 @@ def lines_of_file(script, command, space, metrics, main, log):
         space.env[BAR_VARIABLE] = "0"
     yield f"# Made by `tune init {script}`. Look it over, then: tune run --dry-run, --try-one, tune run."
     doubts = [log.notes[main.name]] if log and main and main.name in log.notes else []
-    for note in space.notes + doubts + (main.doubts + bar_notes(main) if main else []):
+    for note in dict.fromkeys(space.notes + doubts + (main.doubts + bar_notes(main) if main else [])):
         yield f"# TO DO: {note}."
     yield f"name: {name_of_sweep(script)}"
     yield from trainable_lines(command, space, metrics, main, log)

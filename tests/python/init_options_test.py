@@ -57,6 +57,19 @@ class Meaning(unittest.TestCase):
             self.assertEqual(self.left(metric, self.LOSS, self.WEIGHT, self.SMOOTHING), [], metric)
         self.assertEqual(self.left("val_loss", "'--weight-decay', type=float, default=0.1"), [])
 
+    def test_what_no_word_says_to_be_of_the_training_is_shown_and_not_searched(self):
+        options = ("'--features', choices=['M', 'S', 'MS'], default='M'", "'--lowercase', action='store_true'", "'--site', type=int, default=3",
+                   "'--max-distance', type=float, default=80.0", "'--lr-site', type=float, default=0.1")
+        script = ARGUMENTS + "".join(f"p.add_argument({o})\n" for o in options) + PRINTED
+        space = space_of("train.py", script)
+        self.assertIn("no word says that they are of the training", space)
+        for line in ('# features: {choice: ["M", "S", "MS"]}   # and in the command: --features, "{features}"', "# lowercase: {choice: [true, false]}",
+                     '# site: {randint: [1, 7]}   # and in the command: --site, "{site}"'):
+            self.assertIn("  " + line, space)
+        self.assertIn('--lr-site, "{lr_site}"]', space)
+        asked = space_of("train.py", script, given="python3 train.py --site {site}")
+        self.assertIn("  site: {randint: [1, 7]}", asked)
+
     def test_what_the_script_computes_its_loss_with(self):
         options = ["'--huber-delta', type=float, default=1.0", "'--reduction', choices=['mean', 'sum'], default='mean'",
                    "'--temperature', type=float, default=0.1", "'--lam', type=float, default=0.1", "'--gamma', type=float, default=2.0",
@@ -285,11 +298,11 @@ class WhatAnOptionAccepts(unittest.TestCase):
     def test_bounds_of_click(self):
         options = ("'--depth', type=click.IntRange(2, 6), default=3", "'--lr', type=click.FloatRange(0.001, 0.02), default=0.01",
                    "'--dropout', type=click.FloatRange(0, 1, min_open=True), default=0.1", "'--heads', type=click.IntRange(min=3), default=4",
-                   "'--mix', type=click.FloatRange(0, 1, min_open=True)", "'--opt', type=click.Choice(['sgd', 'profile']), default='sgd'")
+                   "'--mixup', type=click.FloatRange(0, 1, min_open=True)", "'--opt', type=click.Choice(['sgd', 'profile']), default='sgd'")
         text = "import click\n@click.command()\n" + "".join(f"@click.option({o})\n" for o in options) + "def main(**o):\n    pass\nmain()\n"
         self.assertEqual(self.domains(text), {
             "depth": "{randint: [2, 7]}", "lr": "{loguniform: [0.001, 0.02]}", "dropout": "{uniform: [0.001, 0.6]}",
-            "heads": "{choice: [3, 4, 8]}", "mix": "{uniform: [0.001, 1.0]}", "opt": '{choice: ["sgd", "profile"]}'})
+            "heads": "{choice: [3, 4, 8]}", "mixup": "{uniform: [0.001, 1.0]}", "opt": '{choice: ["sgd", "profile"]}'})
 
     def test_bounds_of_typer_and_absl(self):
         text = ("import typer\ndef main(lr: float = typer.Option(0.1, min=0.05, max=0.2), layers: int = typer.Option(2, min=2, max=3)):\n"
@@ -301,11 +314,11 @@ class WhatAnOptionAccepts(unittest.TestCase):
 
     def test_choices_of_dataclasses(self):
         text = ("from simple_parsing import ArgumentParser, choice\nfrom typing import Literal, Optional\n@dataclass\nclass A:\n"
-                "    lr: Literal[0.1, 0.01] = 0.1\n    depth: Optional[Literal[2, 4]] = 2\n    kind: Literal['profile', 'mlp'] = 'mlp'\n"
+                "    lr: Literal[0.1, 0.01] = 0.1\n    depth: Optional[Literal[2, 4]] = 2\n    arch: Literal['profile', 'mlp'] = 'mlp'\n"
                 "    act: str = choice('relu', 'tanh', default='relu')\n"
                 "    wd: float = field(default=0.1, metadata={'choices': [0.1, 0.2]})\n    width: int = Field(8, ge=6, lt=16)\n")
         self.assertEqual(self.domains(text), {
-            "lr": "{choice: [0.1, 0.01]}", "depth": "{choice: [2, 4]}", "kind": '{choice: ["profile", "mlp"]}',
+            "lr": "{choice: [0.1, 0.01]}", "depth": "{choice: [2, 4]}", "arch": '{choice: ["profile", "mlp"]}',
             "act": '{choice: ["relu", "tanh"]}', "wd": "{choice: [0.1, 0.2]}", "width": "{choice: [6, 8, 15]}"})
 
     def test_defaults_that_are_set_later_or_outside(self):

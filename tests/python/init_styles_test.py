@@ -183,9 +183,9 @@ library(optparse)
 options <- list(
   make_option(c("-l", "--lr"), type = "double", default = 1e-1, help = "the rate (log)"),
   make_option("--depth", type = "integer", default = 6L),  # --alpha
-  make_option("--scale", action = "store_true", default = FALSE))
+  make_option("--shuffle", action = "store_true", default = FALSE))
 """
-        self.expect(text, '--lr, "{lr}", --depth, "{depth}", ["{scale_flag}"]', "depth: {randint: [3, 13]}", name="fit.R")
+        self.expect(text, '--lr, "{lr}", --depth, "{depth}", ["{shuffle_flag}"]', "depth: {randint: [3, 13]}", name="fit.R")
         self.expect('parser$add_argument("--lr", type="double", default=0.1)\n', '--lr, "{lr}"', name="fit.R")
         text = """
 using ArgParse

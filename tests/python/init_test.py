@@ -169,7 +169,7 @@ class Scripts(unittest.TestCase):
                 ("for i in 1 2; do\n  if a; then\n    echo val_acc=$x\n  else\n    echo loss=$y\n  fi\ndone\n"
                  "for i in 1 2; do\n  echo error=$y\ndone\n", ["metric: val_acc"], ["report_on"]),
                 ("LR=0.1\nWIDTH=8\nfor arg in \"$@\"; do\n  case $arg in\n    --lr=*) LR=\"${arg#*=}\" ;;\n    \"--width=\"*) WIDTH=${arg#*=};;\n"
-                 "    \"--fast\") FAST=1;;\n  esac\ndone\n", ['.sh, "--lr={lr}", "--width={width}", ["{fast_flag}"]]'], []),
+                 "    \"--norm\") NORM=1;;\n  esac\ndone\n", ['.sh, "--lr={lr}", "--width={width}", ["{norm_flag}"]]'], []),
                 ("LR=0.1\nwhile [ $# -gt 0 ]; do\n  case $1 in\n    --lr) shift; LR=$1;;\n  esac\n  shift\ndone\n",
                  ['.sh, --lr, "{lr}"]'], ["TO DO: the script itself fixes"]),
                 ("cat <<EOF\n${LR:-0.1} it's\nEOF\nWD=${WD:-0.1}\n", ['LR: "{lr}", WD: "{wd}"'], [])):
