@@ -20,6 +20,7 @@ from expressions import finds
 from lengths import length_of
 from lines import lines_of
 from logs import Log
+from measures import part_of, words_of
 from metrics import metrics_of_lines, metrics_of_source, reported_names
 from modules import modules_beside
 from foreign import lines_of_foreign, options_of_foreign
@@ -163,6 +164,17 @@ def add_what_the_script_says(found, metrics, streams):
             metric.unit, metric.unit_names = in_script.unit, in_script.unit_names
 
 
+def is_clear_in(log, printed):
+    """Whether the script itself says what its metric is, and its expression finds values in the log: it knows more than the log does."""
+    main = main_of(printed)
+    if main is None or main.doubts or main.printed is None or main.part not in ("validation", "test") and part_of(words_of(main.name)) not in (
+            "validation", "test"):
+        return False
+    for metric in printed:
+        metric.times = sum(bool(finds(metric.regex, line)) for line in log.lines)
+    return main.times > 0
+
+
 def length_in(main_metric, printed, trees, options):
     """How many values a whole trial prints, by what the script prints; else by the log, which is of a whole trial."""
     metric = next((m for m in printed if main_metric and m.name == main_metric.name), main_metric)
@@ -203,18 +215,22 @@ def main():
         suffix = os.path.splitext(script)[1]
         space.add_options(options_of_foreign(suffix, source))
         metrics = metrics_of_lines(list(lines_of_foreign(suffix, source)), source)
-    printed = metrics
+    printed, asked = metrics, []
     if log is not None and not reported:
         log = Log(log)
         found = log.metrics()
         if not found:
             refuse(f"{arguments.log}: no metric was found in it, such as 'val_loss: 0.5'")
         add_what_the_script_says(found, metrics, {line.stream for tree in space.trees for line in lines_of(tree)})
-        metrics = found
+        is_clear = is_clear_in(log, metrics)
+        asked = [] if is_clear or not metrics else main_of(metrics).doubts
+        metrics = metrics if is_clear else found
     given = shlex.split(arguments.command) if arguments.command else []
     command = command_of(script, source, given)
     metrics = reported_metrics(reported) or metrics
     main_metric = main_of(metrics)
+    if main_metric:
+        main_metric.doubts += [doubt for doubt in asked if doubt not in main_metric.doubts]
     if main_metric and isinstance(log, Log):
         log.mark_iterations(main_metric, metrics)
     space.source = source
@@ -224,6 +240,7 @@ def main():
     if given and not placeholders_in(given):
         command, space.options = taken_over(command, script, space.options, space.is_searched)
     space.length = length_in(main_metric, printed, space.trees, options)
+    space.asked_for = set(placeholders_in(given))
     space.settle()
     if placeholders_in(given):
         space.carry_by_command(placeholders_in(given))

@@ -71,7 +71,7 @@ def is_before_loop(metric, others):
 
 
 def listed(names):
-    return ", ".join(names[:-1]) + " and " + names[-1]
+    return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else "".join(names)
 
 
 def chosen_of(main, metrics):
@@ -196,12 +196,18 @@ def main_of(metrics):
         main.doubts += doubts_on_once(main, metrics)
         main.doubts += doubts_on_turns(main, metrics)
     main = next((m for m in metrics if m.leads), main) if main.leads is False else main
-    main.doubts += doubts_on_main(main)
+    main.doubts += doubts_on_main(main, metrics)
     return main
 
 
-def doubts_on_main(main):
+def doubts_on_main(main, metrics):
     again = "let the script print {} too, and call tune init again"
+    is_plain_loss = rank(main)[0] in (0, 1) and not part_of(words_of(main.name)) and family_of(main.name)[0] == "loss" and not main.unit and not main.is_of_batches
+    others = [*main.unknown_beside, *(m.name for m in metrics if is_plain_loss and m is not main and rank(m)[0] == 0
+                                      and family_of(m.name)[0] != "loss" and standing_of(m) != REFERENCE)]
+    if is_plain_loss and others and not main.doubts:
+        yield (f"{main.name} may be what the training lowers, and {listed(list(dict.fromkeys(others))[:4])} {'is' if len(others) == 1 else 'are'} printed, "
+               "too: see that metric names the value that the sweep is about")
     if rank(main)[0] in (0, 1) and not part_of(words_of(main.name)) and main.others_of_validation and not main.doubts and not main.unit:
         yield (f"{main.name} is read in '{shown(main.text())}', of which no word says that it is of the validation, and "
                f"'{shown(text_of(main.others_of_validation[0]))}' is: let the script print {named_of_validation(main.name)}, once for all of the "

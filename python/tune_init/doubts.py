@@ -29,7 +29,8 @@ def doubts_on(line, i, lines, name):
     origin = origin_of(line, value_at(line, i))
     if origin.part == "training" and origin.is_of_data and not part_of(words_of(name)) and part_of_line(line.parts) not in STANDINGS:
         verb = "shows" if is_metric(origin.word) else "comes from"
-        yield (f"{name} {verb} {origin.word}, which by its name is of the training data, on which the trial that learns by heart is the best: let "
+        how = "is what the training lowers" if origin.word.endswith("backward()") else "by its name is of the training data"
+        yield (f"{name} {verb} {origin.word}, which {how}, on which the trial that learns by heart is the best: let "
                "the script print a value of the validation with its name, and call tune init again")
     remark = re.match(r"\s*[(\[]([A-Za-z -]+)[)\]]", line.parts[i + 1] or "") if i + 1 < len(line.parts) else None
     if remark and part_of(words_of(remark.group(1))) == "training" and not part_of(words_of(name)):

@@ -31,6 +31,7 @@ class Metric:
         self.depth = 0  # The loops within which it is printed.
         self.printed = None  # Its line, of a script.
         self.times = 0  # How often a log has it; 0: it is of no log.
+        self.unknown_beside = []  # Names of other values, which may be of what the sweep is about.
         self.others_of_validation = []  # Lines of a loop that name the validation or the test.
         self.beside = []  # Other lines of the script with a value of its name.
         self.bar = None  # That shows it.
@@ -116,9 +117,20 @@ def metrics_of_lines(lines, source, more=()):
         add_plain_parts(lines, source, metrics)
     if not metrics:
         add_unknown(lines, source, metrics)
+    unknown = unknown_measures(lines) if metrics else []
     for metric in metrics.values():
+        metric.unknown_beside = [name for name in unknown if name not in metrics]
         metric.others_of_validation = [n for n in lines if n is not metric.printed and n.is_in_loop and None in n.parts and is_of_validation(n)]
     return sorted(metrics.values(), key=lambda metric: metric.order)
+
+
+def unknown_measures(lines):
+    """The names of values with decimals that a loop prints, and that no word here knows."""
+    found = []
+    for line in lines:
+        if line.is_in_loop and line.bar is None:
+            found += [name for i, name in Naming(line.parts, is_measure_unknown, line).labels.items() if is_measure_unknown(name) and has_decimals(line, i)]
+    return list(dict.fromkeys(found))
 
 
 def add_unknown(lines, source, metrics):
@@ -256,6 +268,8 @@ def add_metrics_of(line, lines, is_wanted, source, metrics):
         name = "_".join(re.sub(r"\W+", "_", k).lower() for k in [*keys, *([group] if group else []), label])
         if not label or not (is_wanted(name) or doubt):
             continue
+        if name in metrics and (metrics[name].printed is line or line in metrics[name].beside):
+            continue  # It is looked at again, for other names.
         if name in metrics:
             doubt_two_loops(metrics[name], line)
             doubt_two_lines(metrics[name], line)

@@ -59,6 +59,7 @@ class Origins:
 
     def __init__(self, tree):
         self.given = {}  # (function, variable): [(line, expression, the loops around it)], in order.
+        self.lowered = set()  # (function, variable) of loss.backward().
         self.known = {}  # What of() said: values that are all computed from all others are asked for again and again.
         self.walk(tree, None, ())
 
@@ -68,6 +69,8 @@ class Origins:
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 self.add_target(target, node.value, function, loops)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward":
+            self.lowered.add((function, ast.unparse(node.func.value)))
         elif isinstance(node, (ast.AugAssign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
             self.add_target(node.target, node.value, function, loops)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("append", "update") and node.args:
@@ -103,6 +106,8 @@ class Origins:
             name = node.id if isinstance(node, ast.Name) else node.attr
             if part_of_variable(name):
                 return Origin(part_of_variable(name), name, True)
+            if (function, ast.unparse(node)) in self.lowered:
+                return Origin("training", f"{name}.backward()", True)
             found = self.of_variable(node, function, at, depth)
             return found if found.part or isinstance(node, ast.Name) else inner(node.value)
         if isinstance(node, ast.Subscript):

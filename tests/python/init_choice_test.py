@@ -560,6 +560,19 @@ class BesideTheValidation(unittest.TestCase):
         for body in ([train, "print(f'val_acc {e / 5}')"], [train], [train, "print('validating')"]):
             self.assertFalse(self.asked(body), body)
 
+    def test_a_loss_of_no_part_beside_an_unknown_measure_or_another_error_is_asked(self):
+        for other in ("MOTA", "elo", "perplexity"):
+            answer = Answer(f"for e in (1, 2, 3):\n    print(f'epoch {{e}} loss {{1 / e}}')\n    print(f'epoch {{e}} {other} {{e / 8:.3f}}')\n")
+            self.assertTrue(any(f"loss may be what the training lowers, and {other.lower()} is printed" in t for t in answer.to_do), answer.to_do)
+        space = space_of("for e in (1, 2):\n    loss = f(x)\n    loss.backward()\n    print(f'loss {loss.item()}')\n")
+        self.assertIn("loss shows loss.backward(), which is what the training lowers", space)
+
+    def test_a_script_that_says_what_its_metric_is_goes_before_its_log(self):
+        script = ("def test(e):\n    print('====> Test set loss: {:.4f} (recon {:.3f})'.format(80 / e, 8))\nfor e in range(1, 3):\n"
+                  "    print('====> Epoch: {} Average loss: {:.4f}'.format(e, 40 / e))\n    test(e)\n")
+        log = "".join(f"====> Epoch: {e} Average loss: {40 / e:.4f}\n====> Test set loss: {80 / e:.4f} (recon 8.000)\n" for e in (1, 2))
+        self.assertEqual(Answer(script, log).values, ["80.0000", "40.0000"])
+
     def test_two_bare_values_behind_one_name_are_asked(self):
         for line in ("print(f'epoch {e} AUC {e / 4:.4f} {e / 5:.4f}')", "print('auc', round(e / 4, 4), round(e / 5, 4))"):
             answer = Answer("for e in (1, 2, 3):\n    a, b = e, e\n    " + line.replace("e / 4", "a / 4").replace("e / 5", "b / 4") + "\n")
