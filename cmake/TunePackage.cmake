@@ -50,7 +50,7 @@ install(FILES ${texts}/completions/zsh DESTINATION share/zsh/vendor-completions 
 install(FILES ${texts}/completions/fish DESTINATION share/fish/vendor_completions.d RENAME tune.fish COMPONENT tune)
 install(FILES README.md DESTINATION share/doc/tune COMPONENT tune)
 install(DIRECTORY docs examples DESTINATION share/doc/tune COMPONENT tune)
-install(DIRECTORY share/prometheus share/grafana DESTINATION share/tune COMPONENT tune)
+install(DIRECTORY share/prometheus share/grafana share/container DESTINATION share/tune COMPONENT tune)
 install(FILES ${texts}/space.schema.json DESTINATION share/tune/schema COMPONENT tune)
 # Debian's own Python finds the module without PYTHONPATH.
 install(FILES ${texts}/module DESTINATION lib/python3/dist-packages RENAME tune COMPONENT worker)
