@@ -2,12 +2,13 @@
 tune_library(tune_failure_policy SOURCES alike_failures.cc failure_policy.cc DEPS tune_core)
 
 # What a spec asks its searcher for.
-tune_library(tune_search_problem SOURCES earlier_sweep.cc metric_scores.cc search_problem.cc DEPS tune_core tune_search tune_schedulers tune_failure_policy)
+tune_library(tune_search_problem SOURCES metric_scores.cc search_problem.cc DEPS tune_core tune_search tune_schedulers tune_failure_policy)
 
 # What a space file says.
 find_package(yaml-cpp REQUIRED)
 tune_library(tune_spec
   SOURCES
+    earlier_sweep.cc
     experiment_spec.cc
     retrain.cc
     spec_bounds.cc
