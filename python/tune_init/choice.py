@@ -5,7 +5,7 @@ import re
 
 from counters import MEAN, counts_batches
 from loops import is_of_epochs
-from measures import ENDS, HIGHER, LOWER, REWARDS, measures_of, part_of, rank_of, words_of
+from measures import ENDS, HALVES, HIGHER, LOWER, REWARDS, measures_of, part_of, rank_of, words_of
 from standings import text_of
 
 # Words of a measure of its own: the mean squared and the mean absolute error are two.
@@ -202,6 +202,12 @@ def main_of(metrics):
 
 def doubts_on_main(main, metrics):
     again = "let the script print {} too, and call tune init again"
+    if set(pieces_of(main.name)) & set(ADVERSARIES) and not main.doubts:
+        yield f"{main.name} is of one of two adversaries, of which one gains what the other loses: see that metric names a value of the result"
+    is_half = measures_of(main.name) and measures_of(main.name) <= HALVES and not set(words_of(main.name)) & {"average", "avg", "mean"}
+    if is_half and not main.doubts:
+        yield (f"{main.name} alone can be had at the cost of the other: let the script print f1 or the like, and call tune init again, or see that "
+               "it is what is wanted")
     is_plain_loss = rank(main)[0] in (0, 1) and not part_of(words_of(main.name)) and family_of(main.name)[0] == "loss" and not main.unit and not main.is_of_batches
     others = [*main.unknown_beside, *(m.name for m in metrics if is_plain_loss and m is not main and rank(m)[0] == 0
                                       and family_of(m.name)[0] != "loss" and standing_of(m) != REFERENCE)]

@@ -26,6 +26,9 @@ CHOICES = ("optimizer", "optim", "opt", "optimiser", "activation", "act", "nonli
            "impl", "variant", "imputer", "impute", "encoding", "attn", "fusion", "readout", "conv", "block", "head_type", "lr_policy", "sampler", "cov",
            "covariance", "covariance_type", "selection", "splitter", "boosting_type", "grow_policy", "trend", "seasonal")
 OF_ALL = (*RATES, *REGULARIZERS, *BATCHES, *SWITCHES)
+# Beside which a known word says nothing: "--norm-reward", "--drop-outliers", "--grid-size", "--mask-ratio".
+OF_THE_TASK = ("reward", "rewards", "outlier", "outliers", "target", "targets", "grid", "map", "board", "block_size", "crop", "image", "img", "input", "context", "chunk",
+               "mask", "sequence", "seq", "stopwords", "punct", "punctuation", "duplicates", "missing", "rows", "columns", "synthetic", "dummy", "mock", "leak")
 LETTERS = ("k", "n", "m", "p", "d", "h", "a", "b", "c", "w", "q", "r", "x", "y", "z", "u", "v")  # Of scripts that name nothing in words.
 
 
@@ -33,5 +36,7 @@ def is_hyperparameter(option):
     """Whether a sweep searches over the option unasked."""
     name = option.name
     is_of_words = option.kind == "bool" or any(isinstance(c, str) for c in option.choices or [])
+    if is_like(name, *OF_THE_TASK) or option.kind == "float" and is_like(name, "depth"):  # Of trees and networks it is whole.
+        return option.is_required or option.is_given
     known = (*OF_ALL, *(CHOICES if is_of_words else SHAPES))
     return option.is_required or option.is_given or is_like(name, *known) or name.lower().strip("0123456789_") in LETTERS or name == "C"

@@ -107,6 +107,6 @@ def changes_meaning(option, metric, source):
         return True
     if words == ["p"] and re.search(r"\bnorm\b", option.help, re.I):
         return True
-    is_part = words and words[-1] in WEIGHTS and "decay" not in words and words != ["class", "weight"]
+    is_part = words and (words[-1] in WEIGHTS or words[0] == "lambda" and len(words) > 1) and "decay" not in words and words != ["class", "weight"]
     is_beta = words == ["beta"] and re.search(r"\bkl", source, re.I) is not None  # Of a variational autoencoder.
     return bool(words) and (words[-1] in FORMULA_OPTIONS or is_part or is_beta)

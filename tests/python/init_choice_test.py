@@ -567,6 +567,11 @@ class BesideTheValidation(unittest.TestCase):
         space = space_of("for e in (1, 2):\n    loss = f(x)\n    loss.backward()\n    print(f'loss {loss.item()}')\n")
         self.assertIn("loss shows loss.backward(), which is what the training lowers", space)
 
+    def test_one_of_two_adversaries_and_precision_alone_are_asked(self):
+        loop = "for e in (1, 2):\n    print(f'epoch {{e}} {0} {{e / 8}}')\n"
+        self.assertIn("d_acc is of one of two adversaries", Answer(loop.format("d_acc")).space)
+        self.assertIn("val_precision alone can be had at the cost of the other", Answer(loop.format("val_precision")).space)
+
     def test_a_script_that_says_what_its_metric_is_goes_before_its_log(self):
         script = ("def test(e):\n    print('====> Test set loss: {:.4f} (recon {:.3f})'.format(80 / e, 8))\nfor e in range(1, 3):\n"
                   "    print('====> Epoch: {} Average loss: {:.4f}'.format(e, 40 / e))\n    test(e)\n")

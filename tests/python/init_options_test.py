@@ -59,11 +59,13 @@ class Meaning(unittest.TestCase):
 
     def test_what_no_word_says_to_be_of_the_training_is_shown_and_not_searched(self):
         options = ("'--features', choices=['M', 'S', 'MS'], default='M'", "'--lowercase', action='store_true'", "'--site', type=int, default=3",
-                   "'--max-distance', type=float, default=80.0", "'--lr-site', type=float, default=0.1")
+                   "'--max-distance', type=float, default=80.0", "'--lr-site', type=float, default=0.1", "'--norm-reward', action='store_true'",
+                   "'--block-size', type=int, default=128", "'--max-depth', type=float, default=80.0")
         script = ARGUMENTS + "".join(f"p.add_argument({o})\n" for o in options) + PRINTED
         space = space_of("train.py", script)
         self.assertIn("no word says that they are of the training", space)
-        for line in ('# features: {choice: ["M", "S", "MS"]}   # and in the command: --features, "{features}"', "# lowercase: {choice: [true, false]}",
+        for line in ('# features: {choice: ["M", "S", "MS"]}   # and in the command: --features, "{features}"', "# lowercase: {choice: [true, false]}", "# norm_reward: {choice: [true, false]}",
+                     '# block_size: {choice: [64, 128, 256]}   # and in the command: --block-size, "{block_size}"', "# max_depth: {uniform: [40.0, 160.0]}",
                      '# site: {randint: [1, 7]}   # and in the command: --site, "{site}"'):
             self.assertIn("  " + line, space)
         self.assertIn('--lr-site, "{lr_site}"]', space)
