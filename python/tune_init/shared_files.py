@@ -30,6 +30,7 @@ class Uses:
 
     def __init__(self):
         self.written, self.read, self.by_option = {}, {}, {}  # by_option: (path, option's name): the option.
+        self.gone_on_from = ""  # An expression of a path that is not known, which is read where it is there, and written.
 
     def add(self, paths, path, place):
         path = os.path.normpath(path)
@@ -121,10 +122,14 @@ def uses_of(tree, source, options):
     uses = Uses()
     if "chdir(" in source:  # Nobody knows where it writes.
         return uses
-    paths = Paths(tree, options)
+    paths, unknown = Paths(tree, options), (set(), set())
     for call in (n for n in ast.walk(tree) if isinstance(n, ast.Call)):
         access = access_of(call)
         path, option = paths.of(access[0]) if access else (None, None)
+        if access and path is None:
+            text = ast.unparse(access[0]) if access[0] is not None else ""
+            unknown[0].update({text} if access[1] else ())
+            unknown[1].update({text} if access[2] else ())
         if not is_shared(path):
             continue
         for is_used, found in ((access[1], uses.written), (access[2], uses.read)):
@@ -132,7 +137,15 @@ def uses_of(tree, source, options):
                 uses.add(found, path, call.lineno)
         if option and names_place(option):
             uses.by_option[os.path.normpath(path), option.name] = option
+    both = sorted(text for text in unknown[0] & unknown[1] if text and is_asked_for(text, source))
+    if both and not re.search(r"TUNE_DIR|tune\.folder|tempfile|mkdtemp", source):
+        uses.gone_on_from = both[0]
     return uses
+
+
+def is_asked_for(text, source):
+    """Whether the script looks whether the path is there: `if path.exists():`, `os.path.exists(path)`."""
+    return re.search(rf"(?:exists|isfile|is_file)\(\s*{re.escape(text)}\s*\)|{re.escape(text)}\.(?:exists|is_file)\(", source) is not None
 
 
 REDIRECTION = re.compile(r"(?<![<\w=-])(?:\d|&)?>{1,2}\|?[ \t]*(?![&>(])(\"[^\"\n]*\"|'[^'\n]*'|[^\s;&|()<>]+)|"
@@ -186,12 +199,14 @@ class SharedFiles:
 
     def __init__(self):
         self.written, self.read, self.by_option, self.options = {}, {}, {}, {}
+        self.gone_on_from = ""
 
     def add(self, uses, options=()):
         """`options` are those that the command can give."""
         own = {o.name for o in options}
         self.written.update(uses.written)
         self.read.update(uses.read)
+        self.gone_on_from = self.gone_on_from or uses.gone_on_from
         self.by_option.update({key: o for key, o in uses.by_option.items() if o.name in own})
         self.options.update({o.name: o for o in options})
 
@@ -212,6 +227,9 @@ class SharedFiles:
         where = "$TUNE_DIR" if is_shell else 'os.environ["TUNE_DIR"]'
         remedy = f"let it write into the trial's folder, {where}"
         both, once = self.both(), [path for path in self.alone() if path not in self.read]
+        if self.gone_on_from:
+            yield (f"the script goes on from what lies at {self.gone_on_from}, where something is there, and writes it: where that is no folder of the "
+                   f"trial's own, a trial goes on from another one's weights; {remedy}")
         if both:
             yield (f"the script writes {listed(both)} and reads what stands there, and all trials share the working folder: a "
                    f"trial may read what another one wrote; {remedy}. Until then limits: {{max_concurrent: 1}} lets one trial "

@@ -87,6 +87,14 @@ class PythonFiles(unittest.TestCase):
         self.assertIn("command: [python3, train.py, --lr, \"{lr}\"]", space)
         self.assertIn("share last.pt", to_do(space))
 
+    def test_going_on_from_a_path_that_is_not_known_is_asked(self):
+        script = (ARGUMENTS + "class Keeper:\n    def __init__(self, root, tag):\n        self.path = Path(root) / f'{tag}-last.json'\n"
+                  "    def load(self):\n        return json.loads(self.path.read_text()) if self.path.exists() else {}\n"
+                  "    def save(self, state):\n        self.path.write_text(json.dumps(state))\n" + PRINTED)
+        self.assertIn("the script goes on from what lies at self.path, where something is there", to_do(space_of("train.py", script)))
+        for other in (script.replace("Path(root)", "Path(os.environ['TUNE_DIR'])"), script.replace(" if self.path.exists() else {}", "")):
+            self.assertNotIn("goes on from", space_of("train.py", other))
+
     def test_an_option_that_also_chooses_the_model_keeps_its_value(self):
         for name in ("model", "arch", "dataset", "task"):
             script = (f"import argparse, json\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.1)\n"
