@@ -194,7 +194,19 @@ void ExperimentController::SayWhoLeft(const WorkerLeft& notice) {
 
 // ---- giving out work
 
+// What was learned while a worker was there that is gone: as in On(DeviceMemorySeen), ranks that
+// cannot all be had with so much go on with their shares' parts. A trial of one rank waits: it
+// would find no memory.
+void ExperimentController::ForgetWhatNobodyHas() {
+  ResourceRequest request = sweep_.Request();
+  const bool is_learned = request.workers > 1 && request.learned_gpu_memory_bytes > 0;
+  if (!is_learned || leases().CouldTake(request)) return;
+  request.learned_gpu_memory_bytes = 0;
+  if (leases().CouldPresentTake(request)) sweep_.Learn(request, 0, /*is_beyond_share=*/false);
+}
+
 void ExperimentController::Fill() {
+  ForgetWhatNobodyHas();
   while (sweep_.HasPlace()) {
     const std::vector<Want> wants = sweep_.Wants();
     const std::optional<Choice> choice = cluster_.Choose(wants, sweep_.Request());

@@ -102,6 +102,7 @@ class ExperimentController {
   bool CouldHaveWhole() const;
   void SayWhoLeft(const WorkerLeft& notice);
 
+  void ForgetWhatNobodyHas();
   void Fill();
   void FillAhead();
   void WatchForUnplaceable();

@@ -126,6 +126,26 @@ TEST(ControllerDevices, RanksThatCouldNotAllHaveWhatOneUsedGoOnWithTheirShares) 
   EXPECT_EQ(world.Running(small).at(kSecond).slices.at(0).memory_bytes, 18 * kGiB);
 }
 
+// The simulator found that a sweep waited for devices that had been there twice: a machine and its
+// former self, whose connection was not known to be broken.
+TEST(ControllerDevices, RanksForgetWhatWasLearnedOfAWorkerThatIsGone) {
+  ExperimentSpec spec = Shares(1000, 2);
+  spec.limits.max_concurrent = 1;
+  spec.resources.workers = 2;
+  spec.resources.spread = true;
+  ControllerWorld world(spec);
+  const WorkerId gone = JoinWithDevices(world, 4, {24 * kGiB});
+  const WorkerId small = JoinWithDevices(world, 4, {16 * kGiB});
+  const AttemptRef ref = world.Running(gone).at(kFirst).start.ref;
+  const WorkerId here = JoinWithDevices(world, 4, {24 * kGiB});
+  world.Apply({DeviceMemorySeen{gone, {ref, 30 * kGiB}}});
+  world.Apply({WorkerGone{gone, Departure::kGoodbye}});
+  world.Apply({world.End(small, kFirst, Outcome::kPreempted)});
+  ASSERT_TRUE(world.Running(here).contains(kFirst));
+  EXPECT_EQ(world.Running(here).at(kFirst).slices.at(0).memory_bytes, 24 * kGiB);
+  EXPECT_EQ(world.Running(small).at(kFirst).slices.at(0).memory_bytes, 16 * kGiB);
+}
+
 TEST(ControllerDevices, WhatWasSeenIsNeverMoreThanThereIs) {
   ControllerWorld world(Shares(250, 9));
   const WorkerId worker = JoinWithDevices(world, 16, {80 * kGiB});
