@@ -302,6 +302,9 @@ def unsure_lines(unsure):
     for option, domain in unsure:
         word = f'{option.flag}, "{{{option.name}}}"' if option.flag and not option.is_joined else f'"{option.flag}{{{option.name}}}"'
         where = f"and in the command: {word}" if not option.variable and not option.is_config and not option.is_switch else ""
+        if option.is_switch and option.flag and not option.no_flag:
+            name = option.name
+            where = f'and {name}_flag: {{const: {option.flag}, when: {{{name}: true}}}}; in the command: ["{{{name}_flag}}"]'
         where = where or (f'and under trainable: env: {{{option.variable}: "{{{option.name}}}"}}' if option.variable else "")
         yield f"  # {option.name}: {domain}" + (f"   # {where}" if where else "")
 

@@ -64,7 +64,8 @@ class Meaning(unittest.TestCase):
         script = ARGUMENTS + "".join(f"p.add_argument({o})\n" for o in options) + PRINTED
         space = space_of("train.py", script)
         self.assertIn("no word says that they are of the training", space)
-        for line in ('# features: {choice: ["M", "S", "MS"]}   # and in the command: --features, "{features}"', "# lowercase: {choice: [true, false]}", "# norm_reward: {choice: [true, false]}",
+        for line in ('# features: {choice: ["M", "S", "MS"]}   # and in the command: --features, "{features}"', "# lowercase: {choice: [true, false]}   # and lowercase_flag: {const: --lowercase, when: {lowercase: true}}; "
+                     'in the command: ["{lowercase_flag}"]', "# norm_reward: {choice: [true, false]}",
                      '# block_size: {choice: [64, 128, 256]}   # and in the command: --block-size, "{block_size}"', "# max_depth: {uniform: [40.0, 160.0]}",
                      '# site: {randint: [1, 7]}   # and in the command: --site, "{site}"'):
             self.assertIn("  " + line, space)
