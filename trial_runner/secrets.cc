@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cstdio>
 
+#include "core/json.h"
 #include "trial_runner/command_text.h"
 
 namespace tune {
@@ -14,6 +17,42 @@ void ReplaceAll(const std::string& from, const std::string& to, std::string& tex
   for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
     text.replace(at, from.size(), to);
   }
+}
+
+// As it may stand in what is printed: alone, without blanks at its ends, line by line, and as JSON,
+// Python and addresses write it.
+std::vector<std::string> FormsOf(const std::string& value) {
+  constexpr size_t kLineBytesMin = 8;
+  constexpr std::string_view kBlank = " \t\r\n";
+  const auto trimmed = [&](std::string_view text) {
+    const size_t first = std::min(text.find_first_not_of(kBlank), text.size());
+    text.remove_prefix(first);
+    return std::string(text.substr(0, text.find_last_not_of(kBlank) + 1));
+  };
+  std::vector<std::string> forms = {value, trimmed(value)};
+  for (const std::string& form : {value, trimmed(value)}) {
+    const std::string json = ToJson(Value(form));
+    forms.push_back(json.substr(1, json.size() - 2));
+    std::string address;
+    for (const char c : form) {
+      char escape[4];
+      std::snprintf(escape, sizeof escape, "%%%02X", static_cast<unsigned char>(c));
+      const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                            std::string_view("-._~").find(c) != std::string_view::npos;
+      address += is_plain ? std::string(1, c) : escape;
+    }
+    forms.push_back(address);
+  }
+  for (size_t begin = 0; value.find('\n') != std::string::npos && begin < value.size();) {
+    const size_t end = std::min(value.find('\n', begin), value.size());
+    const std::string line = trimmed(std::string_view(value).substr(begin, end - begin));
+    if (line.size() >= kLineBytesMin) forms.push_back(line);
+    begin = end + 1;
+  }
+  // A longer one may have a shorter one in it.
+  std::stable_sort(forms.begin(), forms.end(),
+                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  return forms;
 }
 
 }  // namespace
@@ -37,7 +76,9 @@ std::string WithoutSecrets(std::string text, const std::vector<Secret>& secrets)
   constexpr size_t kBytesToStandAlone = 4;  // A shorter one is a part of other words.
   for (const Secret& secret : secrets) {
     ReplaceAll(secret.name + "=" + secret.value, secret.name + "=" + kHidden, text);
-    if (secret.value.size() >= kBytesToStandAlone) ReplaceAll(secret.value, kHidden, text);
+    for (const std::string& form : FormsOf(secret.value)) {
+      if (form.size() >= kBytesToStandAlone) ReplaceAll(form, kHidden, text);
+    }
   }
   return text;
 }

@@ -35,6 +35,16 @@ TEST(Secrets, AreTakenOutOfWhatIsSaidOfAProgram) {
             "fatal: https://***@host/***: x");
 }
 
+TEST(Secrets, AreFoundInTheFormsInWhichTheyArePrinted) {
+  const std::vector<Secret> secrets = {{"KEY_TOKEN", " AAAAfirst111\nBBBB second222\n"},
+                                       {"DB_PASS", "pass\\word/12345"}};
+  EXPECT_EQ(WithoutSecrets("bad key AAAAfirst111", secrets), "bad key ***");
+  EXPECT_EQ(WithoutSecrets("BBBB second222 is no key", secrets), "*** is no key");
+  EXPECT_EQ(WithoutSecrets("{'key': 'AAAAfirst111\\nBBBB second222'}", secrets), "{'key': '***'}");
+  EXPECT_EQ(WithoutSecrets("['pass\\\\word/12345'] ?k=pass%5Cword%2F12345", secrets),
+            "['***'] ?k=***");
+}
+
 TEST(Secrets, AreTakenOutOfADocumentAndNothingElseIs) {
   Value document = *ParseJson(
       R"({"name":"s","trainable":{"command":["a"],"env":{"HF_TOKEN":"hf_{{x}}","SORT_KEY":"{lr}",)"
