@@ -110,6 +110,7 @@ def proposed(option):
             "examples", "patience", "budget", "samples", "mps", "accel", "plot", "figure", "labels", "classes",
             "vocab", "num_classes", "warmup_steps", "only", "compile", "init", "fastmode", "tensorboard", "mlflow",
             "pretrained", "niter", "iter", "render", "overwrite", "force", "push", "hub")
+    is_amount = option.kind == "int" and is_number and default > 1  # "--bagging-freq 5", "--dropout-layers 2": no share.
     lr_words = ("lr", "learning_rate", "eta", "stepsize", "step_size", "learningrate")
     if option.is_list or option.kind == "path" or is_like(name, "test", "eval", "valid", "val"):
         return None
@@ -151,15 +152,15 @@ def proposed(option):
         if is_like(name, *kept) or has_no_effect:
             return None
         return "{choice: [true, false]}", "a switch"
-    if is_like(name, "dropout", "drop") and option.kind in ("float", "int", None):
+    if is_like(name, "dropout", "drop") and not is_amount and option.kind in ("float", "int", None):
         high = max(0.6, min(0.95, default * 1.2)) if is_number else 0.6
         return f"{{uniform: [0.0, {number(high)}]}}", "a probability"
-    if is_like(name, "momentum", "mom"):
+    if is_like(name, "momentum", "mom") and not is_amount:
         return "{uniform: [0.5, 0.99]}", "below 1"
-    if is_like(name, "smoothing"):
+    if is_like(name, "smoothing") and not is_amount:
         is_large = is_number and 0.2 < default < 1  # That of a moving average.
         return below_one(default) if is_large else ("{uniform: [0.0, 0.2]}", "a share")
-    if is_like(name, "subsample", "colsample", "bagging", "fraction"):
+    if is_like(name, "subsample", "colsample", "bagging", "fraction") and not is_amount:
         return "{uniform: [0.5, 1.0]}", "a share"
     if is_like(name, "beta", "beta1", "beta2", "rho") and option.kind != "int" and (not is_number or default < 1):
         low = 0.8 if not is_number or default >= 0.8 else max(0.0, default / 2)

@@ -10,6 +10,8 @@ from measures import LOWER, in_full, is_metric, is_part_alone, is_unknown_of_par
 from pairs import BETWEEN, DOUBT, has_decimals
 from scores import value_at
 
+AMOUNTS = {"samples", "sample", "images", "examples", "rows", "count", "tokens", "words", "batches", "size", "len", "per", "second", "ips", "users", "items"}
+AMOUNT = re.compile(r"\b(?:\w+[_/ ])?(?:samples|images|examples|rows|tokens|words|batches|items)[\s:=]+\d[\d.,]*")  # "val_samples 500"
 BEFORE_VALUE = " :=→>\"'\t|(["  # What parts a name from its value.
 PART_NAMES = {"validation": "val", "training": "train", "test": "test"}
 WHOLES = ("total", "sum", "overall", "sum_total", "in_total")
@@ -84,10 +86,11 @@ def part_of_line(parts):
     for i, text in enumerate(parts):
         if text is None:
             continue
+        text = AMOUNT.sub("", text)
         label = re.search(r"[A-Za-z][\w /.@-]*$", label_text(text)[1].split(OLD)[0].rstrip(BEFORE_VALUE + "*"))
         words = words_of(label.group(0)) if label and i + 1 < len(parts) else []
         name = "_".join(words)
-        is_of_value = measures_of(name) or is_part_alone(name) or is_unknown_of_part(name)
+        is_of_value = measures_of(name) or is_part_alone(name) or is_unknown_of_part(name) or part_of(words) and set(words) & AMOUNTS
         texts.append(text[:text.rfind(label.group(0))] if is_of_value else text)
     words = words_of(" ".join(texts))
     named = {part_of([w]) for w in words} | {part_of(words)}

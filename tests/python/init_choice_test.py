@@ -578,6 +578,13 @@ class BesideTheValidation(unittest.TestCase):
         log = "".join(f"====> Epoch: {e} Average loss: {40 / e:.4f}\n====> Test set loss: {80 / e:.4f} (recon 8.000)\n" for e in (1, 2))
         self.assertEqual(Answer(script, log).values, ["80.0000", "40.0000"])
 
+    def test_an_amount_of_the_validation_says_nothing_of_the_loss_beside_it(self):
+        for amount in ("val_samples", "val_tokens", "test_samples", "eval_samples_per_second"):
+            answer = Answer(f"for e in (1, 2, 3):\n    print(f'loss {{1 / e}} val_loss {{e / 8}} {amount} {{500.5}}')\n")
+            self.assertEqual((answer.metric, answer.values), ("val_loss", ["0.125", "0.25", "0.375"]), amount)
+        answer = Answer("for e in (1, 2, 3):\n    print(f'loss {1 / e} val_loss {e / 8} val_samples 500')\n")
+        self.assertEqual(answer.metric, "val_loss")
+
     def test_two_bare_values_behind_one_name_are_asked(self):
         for line in ("print(f'epoch {e} AUC {e / 4:.4f} {e / 5:.4f}')", "print('auc', round(e / 4, 4), round(e / 5, 4))"):
             answer = Answer("for e in (1, 2, 3):\n    a, b = e, e\n    " + line.replace("e / 4", "a / 4").replace("e / 5", "b / 4") + "\n")

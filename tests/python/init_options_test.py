@@ -20,6 +20,11 @@ class Amounts(unittest.TestCase):
         script = ARGUMENTS + "p.add_argument('--beta2', type=int, default=4)\n" + PRINTED
         self.assertIn("  beta2: {randint: [2, 9]} ", space_of("train.py", script))
 
+    def test_of_a_whole_number_that_only_sounds_like_a_share_whole_ones_are_tried(self):
+        names = ("bagging-freq", "dropout-layers", "momentum-steps", "subsample-freq")
+        space = space_of("train.py", ARGUMENTS + "".join(f"p.add_argument('--{n}', type=int, default=5)\n" for n in names) + PRINTED)
+        self.assertNotIn("uniform: [0.", space.replace("loguniform", ""))
+
     def test_a_range_holds_the_default_and_nothing_that_the_name_rules_out(self):
         for name, default, expected in (("alpha", -1.0, None), ("lr-power", -0.5, None), ("cutmix-prob", 1.0, "[0.5, 1.0]"),
                                         ("epsilon-start", 1.0, "[0.5, 1.0]"), ("beta", 4.0, "[2.0, 8.0]"),
