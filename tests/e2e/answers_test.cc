@@ -122,6 +122,9 @@ TEST_F(Answers, AResumeTakesWhatWasCorrectedAndRefusesAnotherSeed) {
   EXPECT_EQ(result.exit_status, 0) << result.err;
   EXPECT_EQ(Query(folder_, "select best_value from trials where number >= 6"),
             (Rows{"5.0", "5.0"}));
+  WriteSpace(corrected, "samples: 9\nresources: {cpu: 0.5}\n");
+  result = RunTune(folder_, {"resume", "s", "--space", folder_ / "space.yaml", "--cpus", "1"});
+  EXPECT_THAT(result.err, HasSubstr("from now on samples is 9, was 8"));
 }
 
 TEST_F(Answers, ANameWithEscapesDoesNothingToTheTerminal) {

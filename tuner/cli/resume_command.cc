@@ -147,6 +147,10 @@ Result<ChangesOfResume> ReadChanges(const ResumeOptions& options,
                           ReadSpecFile(options.space_path, options.overrides));
     document = file.document;
     changes.samples = file.samples;
+    if (IsMore(file.samples, experiment.samples)) {
+      changes.lines.push_back("samples is " + std::to_string(file.samples) + ", was " +
+                              std::to_string(experiment.samples));
+    }
     changes.secrets = file.secrets;
   }
   const std::string source = options.space_path.empty() ? "--set" : options.space_path;
@@ -169,8 +173,9 @@ Result<ChangesOfResume> ReadChanges(const ResumeOptions& options,
     return InvalidArgument(text);
   }
   const Value changed = WithSettings(present.document, document);
-  changes.lines = DescribeSettingsChanges(present.document, changed);
-  if (!changes.lines.empty()) changes.event = SettingsChanged{ToJson(changed)};
+  const std::vector<std::string> settings = DescribeSettingsChanges(present.document, changed);
+  if (!settings.empty()) changes.event = SettingsChanged{ToJson(changed)};
+  changes.lines.insert(changes.lines.end(), settings.begin(), settings.end());
   return changes;
 }
 
