@@ -38,6 +38,7 @@ namespace fs = std::filesystem;
 
 constexpr Duration kMemoryLookPause = Milliseconds(250);
 constexpr Duration kLeavePatience = Seconds(1);
+constexpr int kLooksWithoutMax = 4;
 constexpr Duration kLeaveLookPause = Milliseconds(20);
 constexpr Duration kSetupLookPause = Milliseconds(100);
 constexpr Duration kStartPause = Milliseconds(250);
@@ -569,16 +570,19 @@ bool CommandRunner::TakeOutput(Attempt& attempt) {
 // Python's resource tracker, ends when it sees that end: it has a moment.
 std::string CommandRunner::LeftRunning(const Program& program) {
   const Instant patience_end = clock_.Now() + kLeavePatience;
-  bool is_nobody = false;
+  int looks_without = 0;
   while (true) {
     const std::vector<pid_t> living = Descendants();
     const auto printing = std::find_if(living.begin(), living.end(),
                                        [&](pid_t pid) { return program.IsPrintedOnBy(pid); });
-    // The kernel may leave one out that starts another just then: nobody is there where two looks
-    // find nobody.
-    if (printing == living.end() && std::exchange(is_nobody, true)) return "";
-    if (printing == living.end()) continue;
-    is_nobody = false;
+    // The kernel may leave one out that starts another just then, and on a busy machine more than
+    // once.
+    if (printing == living.end() && ++looks_without == kLooksWithoutMax) return "";
+    if (printing == living.end()) {
+      sched_yield();
+      continue;
+    }
+    looks_without = 0;
     if (clock_.Now() >= patience_end) return CommandLineOf(*printing);
     poll(nullptr, 0, static_cast<int>(kLeaveLookPause.us / 1000));
   }
