@@ -24,7 +24,7 @@ void Write(const char* text, std::size_t size) {
 }
 
 void GiveUp(int) {
-  constexpr char kBegin[] = "\nthis test waited without an end: ";
+  constexpr char kBegin[] = "\nthe time of this program is over (TUNE_TEST_SECONDS), in the test ";
   Write(kBegin, sizeof kBegin - 1);
   Write(current_test.data(), current_test_size);
   Write("\n", 1);
