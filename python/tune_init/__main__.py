@@ -164,11 +164,9 @@ def add_what_the_script_says(found, metrics, streams):
             metric.unit, metric.unit_names = in_script.unit, in_script.unit_names
 
 
-def is_clear_in(log, printed):
+def is_clear_in(log, main, printed):
     """Whether the script itself says what its metric is, and its expression finds values in the log: it knows more than the log does."""
-    main = main_of(printed)
-    if main is None or main.doubts or main.printed is None or main.part not in ("validation", "test") and part_of(words_of(main.name)) not in (
-            "validation", "test"):
+    if main is None or main.doubts or main.printed is None or not {main.part, part_of(words_of(main.name))} & {"validation", "test"}:
         return False
     for metric in printed:
         metric.times = sum(bool(finds(metric.regex, line)) for line in log.lines)
@@ -222,9 +220,9 @@ def main():
         if not found:
             refuse(f"{arguments.log}: no metric was found in it, such as 'val_loss: 0.5'")
         add_what_the_script_says(found, metrics, {line.stream for tree in space.trees for line in lines_of(tree)})
-        is_clear = is_clear_in(log, metrics)
-        asked = [] if is_clear or not metrics else main_of(metrics).doubts
-        metrics = metrics if is_clear else found
+        by_script = main_of(metrics)
+        if not is_clear_in(log, by_script, metrics):
+            metrics, asked = found, by_script.doubts if by_script else []
     given = shlex.split(arguments.command) if arguments.command else []
     command = command_of(script, source, given)
     metrics = reported_metrics(reported) or metrics

@@ -5,7 +5,7 @@ import re
 
 from counters import MEAN, counts_batches
 from loops import is_of_epochs
-from measures import ENDS, HALVES, HIGHER, LOWER, REWARDS, measures_of, part_of, rank_of, words_of
+from measures import ENDS, HIGHER, LOWER, REWARDS, is_half, measures_of, part_of, rank_of, words_of
 from standings import text_of
 
 # Words of a measure of its own: the mean squared and the mean absolute error are two.
@@ -200,24 +200,32 @@ def main_of(metrics):
     return main
 
 
-def doubts_on_main(main, metrics):
-    again = "let the script print {} too, and call tune init again"
-    if set(pieces_of(main.name)) & set(ADVERSARIES) and not main.doubts:
+def doubts_on_name(main):
+    if set(pieces_of(main.name)) & set(ADVERSARIES):
         yield f"{main.name} is of one of two adversaries, of which one gains what the other loses: see that metric names a value of the result"
-    is_half = measures_of(main.name) and measures_of(main.name) <= HALVES and not set(words_of(main.name)) & {"average", "avg", "mean"}
-    if is_half and not main.doubts:
+    elif is_half(main.name):
         yield (f"{main.name} alone can be had at the cost of the other: let the script print f1 or the like, and call tune init again, or see that "
                "it is what is wanted")
-    is_plain_loss = rank(main)[0] in (0, 1) and not part_of(words_of(main.name)) and family_of(main.name)[0] == "loss" and not main.unit and not main.is_of_batches
-    others = [*main.unknown_beside, *(m.name for m in metrics if is_plain_loss and m is not main and rank(m)[0] == 0
-                                      and family_of(m.name)[0] != "loss" and standing_of(m) != REFERENCE)]
-    if is_plain_loss and others and not main.doubts:
-        yield (f"{main.name} may be what the training lowers, and {listed(list(dict.fromkeys(others))[:4])} {'is' if len(others) == 1 else 'are'} printed, "
-               "too: see that metric names the value that the sweep is about")
-    if rank(main)[0] in (0, 1) and not part_of(words_of(main.name)) and main.others_of_validation and not main.doubts and not main.unit:
+
+
+def doubts_on_others(main, metrics):
+    """No word says of which part of the data it is, and other values or lines are printed that may be what the sweep is about."""
+    if rank(main)[0] not in (0, 1) or part_of(words_of(main.name)) or main.unit:
+        return
+    others = [*main.unknown_beside, *(m.name for m in metrics if rank(m)[0] == 0 and family_of(m.name)[0] != "loss" and standing_of(m) != REFERENCE)]
+    if family_of(main.name)[0] == "loss" and others and not main.is_of_batches:
+        yield (f"{main.name} may be what the training lowers, and {listed(others[:4])} {'is' if len(others) == 1 else 'are'} printed, too: see that "
+               "metric names the value that the sweep is about")
+    elif main.others_of_validation:
         yield (f"{main.name} is read in '{shown(main.text())}', of which no word says that it is of the validation, and "
                f"'{shown(text_of(main.others_of_validation[0]))}' is: let the script print {named_of_validation(main.name)}, once for all of the "
                "validation, and call tune init again")
+
+
+def doubts_on_main(main, metrics):
+    again = "let the script print {} too, and call tune init again"
+    if not main.doubts:
+        yield from next(filter(None, (list(doubts_on_name(main)), list(doubts_on_others(main, metrics)))), [])
     if main.unit and len(main.unit_names) > 1:
         yield (f"{main.name} is printed for {listed(main.unit_names)}, which are no epochs: "
                + (f"{main.unit_names[0]} alone is read; " if main.is_of_first else f"the best {main.unit} alone would be the answer; ")

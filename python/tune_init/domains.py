@@ -152,7 +152,7 @@ def proposed(option):
         if is_like(name, *kept) or has_no_effect:
             return None
         return "{choice: [true, false]}", "a switch"
-    if is_like(name, "dropout", "drop") and not is_amount and option.kind in ("float", "int", None):
+    if not is_amount and is_like(name, "dropout", "drop") and option.kind in ("float", "int", None):
         high = max(0.6, min(0.95, default * 1.2)) if is_number else 0.6
         return f"{{uniform: [0.0, {number(high)}]}}", "a probability"
     if is_like(name, "momentum", "mom") and not is_amount:

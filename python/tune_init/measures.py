@@ -26,11 +26,11 @@ UNIT_OF_TIME = r"(?:s|ms|secs?|seconds?|min|minutes?|h|hours?)"  # Behind a valu
 NEVER = (*TIMES, "lr", "epoch", "epochs", "step", "steps", "seed", "batch", "iter", "iteration", "best", "total", "params", "patience", "grad",
          "std", "stddev", "stdev", "sd", "deviation", "variance", "var", "scale", "weight", "weights", "coef", "threshold")
 
-OF_NO_MEASURE = ("size", "sizes", "samples", "sample", "images", "image", "examples", "rows", "len", "length", "count", "n", "num", "number", "set", "data",
-                 "split", "fold", "shape", "path", "file", "dir", "every", "interval", "freq", "loader", "dataset", "batches", "id", "index", "is", "on",
-                 "of", "the", "after", "at", "for", "in", "and", "with", "from", "to", "frac", "fraction", "ratio", "users", "items", "points", "tokens", "words",
+AMOUNTS = ("size", "samples", "sample", "images", "examples", "rows", "len", "count", "tokens", "words", "batches", "users", "items", "ips", "per", "second")
+OF_NO_MEASURE = (*AMOUNTS, "sizes", "image", "length", "n", "num", "number", "set", "data", "split", "fold", "shape", "path", "file", "dir", "every", "interval", "freq", "loader", "dataset", "id", "index", "is", "on",
+                 "of", "the", "after", "at", "for", "in", "and", "with", "from", "to", "frac", "fraction", "ratio", "points",
                  "learning", "rate", "momentum", "epsilon", "eps", "alpha", "beta", "gamma", "tau", "temperature", "norm", "decay", "dropout", "gpu", "cpu", "util", "fps",
-                 "memory", "mem", "speed", "ips", "throughput", "accepted", "only", "mode", "run", "running", "done", "start", "begin", "begins", "end", "ends")
+                 "memory", "mem", "speed", "throughput", "accepted", "only", "mode", "run", "running", "done", "start", "begin", "begins", "end", "ends")
 
 # In the name of a summary.
 ENDS = ("best", "done", "finished", "restored", "final", "finally", "result", "results", "early", "previous")
@@ -105,16 +105,24 @@ def is_metric(name):
 def is_unknown_of_part(name):
     """Whether it is a value of the validation or the test that no word here knows: "val QWK"."""
     words = words_of(name)
-    others = [w for w in words if not part_of([w])]
-    return (part_of(words) in ("validation", "test") and 0 < len(others) < 4 and not others[-1].isdigit()
-            and not any(w in NEVER or w in ENDS or w in OF_NO_MEASURE for w in others))
+    return part_of(words) in ("validation", "test") and may_be_measure([w for w in words if not part_of([w])])
 
 
-def is_measure_unknown(name):
+def is_unknown_measure(name):
     """Whether it may be a measure that no word here knows: "qwk"."""
     words = words_of(name)
-    return 0 < len(words) < 4 and len(words[-1]) > 1 and not words[-1].isdigit() and not part_of(words) and not any(
-        w in NEVER or w in ENDS or w in OF_NO_MEASURE for w in words)
+    return may_be_measure(words) and len(words[-1]) > 1 and not part_of(words)
+
+
+def may_be_measure(words):
+    return 0 < len(words) < 4 and not words[-1].isdigit() and not any(w in NEVER or w in ENDS or w in OF_NO_MEASURE for w in words)
+
+
+def is_half(name):
+    """Whether it is precision or recall alone, which a trial can have at the other's cost."""
+    words = set(words_of(name))
+    higher = words & set(HIGHER)
+    return bool(higher) and higher <= HALVES and not {"average", "avg", "mean"} & words
 
 
 def is_bare_score(name):
@@ -184,7 +192,6 @@ def rank_of(name, part_of_line=""):
     if part == 0 and ("v" in words[:1] or any(w in REWARDS for w in words)):
         part = 1  # v_loss: of the validation, or of the value in reinforcement learning, beside its reward.
     higher = {w for w in words if w in HIGHER}
-    is_half = higher and higher <= HALVES and not {"average", "avg", "mean"} & set(words)
     if not higher and {w for w in words if w in LOWER} <= RATES and any(w in RATES for w in words):
         return part, 2
-    return part, 0 if not higher else 1 if is_half else 2
+    return part, 0 if not higher else 1 if is_half(name) else 2

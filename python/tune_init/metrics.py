@@ -13,7 +13,7 @@ from doubts import ALL_ARE_READ, doubt_two_lines, doubt_two_loops, doubts_on, do
 from expressions import BEFORE_MESSAGE, beginning_of, count_of, escaped, finds, is_free_of, keys_around, line_around, regex_for, rendered, within_keys
 from groups import group_of, parts_named, words_of_parts
 from lines import lines_of
-from measures import ENDS, is_measure_unknown, is_metric, is_part_alone, is_unknown_of_part, part_of, rank_of, words_of
+from measures import ENDS, is_metric, is_part_alone, is_unknown_measure, is_unknown_of_part, part_of, rank_of, words_of
 from names import Chain, Naming, label_of, part_of_line, sentence_of, text_before
 from options import dotted
 from origins import origin_of, part_of_function
@@ -117,27 +117,24 @@ def metrics_of_lines(lines, source, more=()):
         add_plain_parts(lines, source, metrics)
     if not metrics:
         add_unknown(lines, source, metrics)
-    unknown = unknown_measures(lines) if metrics else []
+    unknown = dict.fromkeys(name for line in lines for name in unknown_in(line))
     for metric in metrics.values():
         metric.unknown_beside = [name for name in unknown if name not in metrics]
         metric.others_of_validation = [n for n in lines if n is not metric.printed and n.is_in_loop and None in n.parts and is_of_validation(n)]
     return sorted(metrics.values(), key=lambda metric: metric.order)
 
 
-def unknown_measures(lines):
-    """The names of values with decimals that a loop prints, and that no word here knows."""
-    found = []
-    for line in lines:
-        if line.is_in_loop and line.bar is None:
-            found += [name for i, name in Naming(line.parts, is_measure_unknown, line).labels.items() if is_measure_unknown(name) and has_decimals(line, i)]
-    return list(dict.fromkeys(found))
+def unknown_in(line):
+    """The names of values with decimals that the line of a loop prints, and that no word here knows."""
+    if not line.is_in_loop or line.bar is not None:
+        return []
+    return [name for i, name in Naming(line.parts, is_unknown_measure, line).labels.items() if is_unknown_measure(name) and has_decimals(line, i)]
 
 
 def add_unknown(lines, source, metrics):
     """Where no word is a known measure: values with decimals that a loop prints behind a name, "QWK: 0.71". What it is, is asked."""
-    for line in sorted((line for line in lines if line.is_in_loop and line.bar is None), key=precedence):
-        decimals = {name for i, name in Naming(line.parts, is_measure_unknown, line).labels.items() if has_decimals(line, i)}
-        add_metrics_of(line, lines, lambda name, known=decimals: name in known and is_measure_unknown(name), source, metrics)
+    for line in sorted(lines, key=precedence):
+        add_metrics_of(line, lines, unknown_in(line).__contains__, source, metrics)
     for metric in metrics.values() if len(metrics) == 1 else ():
         metric.doubts.append(f"no word says that {metric.name} is what the sweep is about: see that metric names the right value")
 

@@ -6,12 +6,11 @@ import re
 from changes import LOGGED, OLD, is_old_alone, name_of_change
 from counts import COUNTED, NOUN, spoken
 from loops import TIME
-from measures import LOWER, in_full, is_metric, is_part_alone, is_unknown_of_part, measures_of, part_of, words_of
+from measures import AMOUNTS, LOWER, in_full, is_metric, is_part_alone, is_unknown_of_part, measures_of, part_of, words_of
 from pairs import BETWEEN, DOUBT, has_decimals
 from scores import value_at
 
-AMOUNTS = {"samples", "sample", "images", "examples", "rows", "count", "tokens", "words", "batches", "size", "len", "per", "second", "ips", "users", "items"}
-AMOUNT = re.compile(r"\b(?:\w+[_/ ])?(?:samples|images|examples|rows|tokens|words|batches|items)[\s:=]+\d[\d.,]*")  # "val_samples 500"
+AMOUNT = re.compile(r"\b(?:\w+[_/ ])?(?:%s)[\s:=]+\d[\d.,]*" % "|".join(AMOUNTS))  # "val_samples 500"
 BEFORE_VALUE = " :=→>\"'\t|(["  # What parts a name from its value.
 PART_NAMES = {"validation": "val", "training": "train", "test": "test"}
 WHOLES = ("total", "sum", "overall", "sum_total", "in_total")
@@ -90,7 +89,7 @@ def part_of_line(parts):
         label = re.search(r"[A-Za-z][\w /.@-]*$", label_text(text)[1].split(OLD)[0].rstrip(BEFORE_VALUE + "*"))
         words = words_of(label.group(0)) if label and i + 1 < len(parts) else []
         name = "_".join(words)
-        is_of_value = measures_of(name) or is_part_alone(name) or is_unknown_of_part(name) or part_of(words) and set(words) & AMOUNTS
+        is_of_value = measures_of(name) or is_part_alone(name) or is_unknown_of_part(name) or part_of(words) and set(words) & set(AMOUNTS)
         texts.append(text[:text.rfind(label.group(0))] if is_of_value else text)
     words = words_of(" ".join(texts))
     named = {part_of([w]) for w in words} | {part_of(words)}

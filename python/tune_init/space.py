@@ -321,7 +321,7 @@ def lines_of_file(script, command, space, metrics, main, log):
         space.env[BAR_VARIABLE] = "0"
     yield f"# Made by `tune init {script}`. Look it over, then: tune run --dry-run, --try-one, tune run."
     doubts = [log.notes[main.name]] if log and main and main.name in log.notes else []
-    for note in dict.fromkeys(space.notes + doubts + (main.doubts + bar_notes(main) if main else [])):
+    for note in space.notes + doubts + (main.doubts + bar_notes(main) if main else []):
         yield f"# TO DO: {note}."
     yield f"name: {name_of_sweep(script)}"
     yield from trainable_lines(command, space, metrics, main, log)
