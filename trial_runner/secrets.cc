@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cstdio>
+#include <cstdlib>
 
 #include "core/json.h"
 #include "trial_runner/command_text.h"
@@ -113,6 +114,15 @@ std::vector<std::string> VariablesFromEnvironment(const Value& trainable) {
     if (from != nullptr && *from == Value(true)) names.push_back(variable.key);
   }
   return names;
+}
+
+std::vector<Secret> SecretsOf(const Value& trainable) {
+  std::vector<Secret> secrets;
+  for (const std::string& name : VariablesFromEnvironment(trainable)) {
+    const char* const value = std::getenv(name.c_str());
+    if (value != nullptr) secrets.push_back({name, value});
+  }
+  return secrets;
 }
 
 std::string DescribeMissingVariable(const std::string& name) {

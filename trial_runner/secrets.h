@@ -7,7 +7,7 @@
 // which is that of `tune run` or `tune resume` for local workers, and that of `tune worker`
 // elsewhere.
 //
-// Thread rule: pure functions.
+// Thread rule: pure functions, but for SecretsOf, which reads the environment: while none sets it.
 #pragma once
 
 #include <string>
@@ -37,6 +37,9 @@ std::vector<Secret> TakeSecrets(Value& document);
 
 // The variables that a trainable takes from the environment of the worker that runs it.
 std::vector<std::string> VariablesFromEnvironment(const Value& trainable);
+
+// The values that this process's environment has of them.
+std::vector<Secret> SecretsOf(const Value& trainable);
 
 // For the person who has to set it, on whichever machine.
 std::string DescribeMissingVariable(const std::string& name);

@@ -107,13 +107,18 @@ TEST(ControllerDevices, WhatATrialWasSeenToUseIsWhatTheNextOnesGet) {
   EXPECT_EQ(world.controller().leases().Views()[0].free_gpu_memory[0], 6 * kGiB);
 }
 
-// The simulator found that a sweep waited for devices that nobody had.
-TEST(ControllerDevices, RanksThatCouldNotAllHaveWhatOneUsedGoOnWithTheirShares) {
-  ExperimentSpec spec = Shares(750, 2);
+// One trial after the other, each of two ranks on devices of their own.
+ExperimentSpec TwoRanks(int64_t gpu_milli) {
+  ExperimentSpec spec = Shares(gpu_milli, 2);
   spec.limits.max_concurrent = 1;
   spec.resources.workers = 2;
   spec.resources.spread = true;
-  ControllerWorld world(spec);
+  return spec;
+}
+
+// The simulator found that a sweep waited for devices that nobody had.
+TEST(ControllerDevices, RanksThatCouldNotAllHaveWhatOneUsedGoOnWithTheirShares) {
+  ControllerWorld world(TwoRanks(750));
   const WorkerId large = JoinWithDevices(world, 4, {80 * kGiB});
   const WorkerId small = JoinWithDevices(world, 4, {24 * kGiB});
   const AttemptRef ref = world.Running(large).at(kFirst).start.ref;
@@ -129,11 +134,7 @@ TEST(ControllerDevices, RanksThatCouldNotAllHaveWhatOneUsedGoOnWithTheirShares) 
 // The simulator found that a sweep waited for devices that had been there twice: a machine and its
 // former self, whose connection was not known to be broken.
 TEST(ControllerDevices, RanksForgetWhatWasLearnedOfAWorkerThatIsGone) {
-  ExperimentSpec spec = Shares(1000, 2);
-  spec.limits.max_concurrent = 1;
-  spec.resources.workers = 2;
-  spec.resources.spread = true;
-  ControllerWorld world(spec);
+  ControllerWorld world(TwoRanks(1000));
   const WorkerId gone = JoinWithDevices(world, 4, {24 * kGiB});
   const WorkerId small = JoinWithDevices(world, 4, {16 * kGiB});
   const AttemptRef ref = world.Running(gone).at(kFirst).start.ref;

@@ -138,17 +138,6 @@ EndDetail WhichDisk(const TrialStart& start, bool is_of_program) {
   return is_own ? EndDetail::kOwnDiskFull : EndDetail::kDiskFull;
 }
 
-// The values that the trial takes from this machine's environment.
-std::vector<Secret> SecretsOf(const TrialStart& start) {
-  std::vector<Secret> secrets;
-  const Environment ours = OurEnvironment();
-  for (const std::string& name : VariablesFromEnvironment(start.trainable)) {
-    const auto found = ours.find(name);
-    if (found != ours.end()) secrets.push_back({name, found->second});
-  }
-  return secrets;
-}
-
 void AddTo(OutputTail& tail, const std::vector<OutputPiece>& output) {
   for (const OutputPiece& piece : output) tail.Add(piece.text);
 }
@@ -210,7 +199,7 @@ int CommandRunner::Run() {
   while (const std::optional<ToTrial> message = wait_for_start()) {
     const auto* const start = std::get_if<TrialStart>(&*message);
     if (start == nullptr) return 1;
-    secrets_ = SecretsOf(*start);
+    secrets_ = SecretsOf(start->trainable);
     std::optional<TrialEnd> end = RunAttempt(*start);
     if (!end) return 1;
     end->error = WithoutSecrets(std::move(end->error), secrets_);

@@ -26,13 +26,4 @@ Status CheckVariables(const Value& trainable) {
   return OkStatus();
 }
 
-std::vector<Secret> SecretsOf(const Value& trainable) {
-  std::vector<Secret> secrets;
-  for (const std::string& name : VariablesFromEnvironment(trainable)) {
-    const char* const value = std::getenv(name.c_str());
-    if (value != nullptr) secrets.push_back({name, value});
-  }
-  return secrets;
-}
-
 }  // namespace tune

@@ -19,7 +19,4 @@ void SetSecrets(const std::vector<Secret>& secrets, std::ostream& err);
 // Each variable that the trainable takes from the environment is set in this one.
 Status CheckVariables(const Value& trainable);
 
-// The values that this process's environment has of them.
-std::vector<Secret> SecretsOf(const Value& trainable);
-
 }  // namespace tune
