@@ -43,6 +43,7 @@ struct Kind {
   Made (*make)(const Value& options, Mode mode, uint64_t seed);
   std::optional<int64_t> (*max_t)(const Value& options);
   bool (*pauses)(const Value& options);
+  bool has_rungs = true;  // Else it checks each trial at its own reports.
 };
 
 std::optional<int64_t> None(const Value&) { return std::nullopt; }
@@ -58,10 +59,10 @@ constexpr std::array<Kind, 10> kKinds = {{
     {"hyperband", MakeHyperbandScheduler, HyperbandMaxT, HyperbandPauses},
     {"pasha", MakePashaScheduler, PashaMaxT, Always},
     {kPbt, MakePbtScheduler, None, Always},
-    {"median_stopping", MakeMedianStoppingScheduler, None, MedianStoppingPauses},
-    {"percentile", MakePercentileScheduler, None, Never},
-    {"patience", MakePatienceScheduler, None, Never},
-    {"threshold", MakeThresholdScheduler, None, Never},
+    {"median_stopping", MakeMedianStoppingScheduler, None, MedianStoppingPauses, false},
+    {"percentile", MakePercentileScheduler, None, Never, false},
+    {"patience", MakePatienceScheduler, None, Never, false},
+    {"threshold", MakeThresholdScheduler, None, Never, false},
     {kCombine, MakeCombinedScheduler, CombinedMaxT, CombinedPauses},
 }};
 
@@ -199,6 +200,11 @@ std::optional<ExploreOptions> SchedulerExplore(const Value& scheduler) {
     if (auto explore = SchedulerExplore(part)) return explore;
   }
   return std::nullopt;
+}
+
+bool HasRungs(std::string_view scheduler) {
+  return std::none_of(kKinds.begin(), kKinds.end(),
+                      [&](const Kind& kind) { return kind.name == scheduler && !kind.has_rungs; });
 }
 
 std::vector<std::string_view> SchedulerNames() {

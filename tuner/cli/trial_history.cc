@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "core/json.h"
+#include "schedulers/scheduler_names.h"
 #include "trial_runner/fusion.h"
 #include "trial_runner/worker/checkpoint_place.h"
 #include "tuner/cli/live_view.h"
@@ -177,14 +178,8 @@ std::string PlaceInRung(const HistoryReport& report) {
          std::to_string(*report.count);
 }
 
-// What a scheduler compares at: median_stopping and its like have checks, and no rungs.
 std::string RungWord(const TrialHistory& history) {
-  static constexpr std::string_view kWithoutRungs[] = {"median_stopping", "percentile", "threshold",
-                                                       "patience"};
-  const std::string& scheduler = history.trial.sweep.scheduler;
-  const bool has_rungs = std::none_of(std::begin(kWithoutRungs), std::end(kWithoutRungs),
-                                      [&](std::string_view name) { return scheduler == name; });
-  return has_rungs ? "rung" : "check";
+  return HasRungs(history.trial.sweep.scheduler) ? "rung" : "check";
 }
 
 // Some schedulers compare a value with a cutoff, and not with those of other trials.
