@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cstdio>
-#include <cstdlib>
+#include <utility>
 
 #include "core/json.h"
 #include "trial_runner/command_text.h"
@@ -116,11 +116,13 @@ std::vector<std::string> VariablesFromEnvironment(const Value& trainable) {
   return names;
 }
 
-std::vector<Secret> SecretsOf(const Value& trainable) {
+std::vector<Secret> SecretsOf(const Value& trainable,
+                              const std::function<std::string(const char*)>& environment) {
   std::vector<Secret> secrets;
   for (const std::string& name : VariablesFromEnvironment(trainable)) {
-    const char* const value = std::getenv(name.c_str());
-    if (value != nullptr) secrets.push_back({name, value});
+    if (std::string value = environment(name.c_str()); !value.empty()) {
+      secrets.push_back({name, std::move(value)});
+    }
   }
   return secrets;
 }

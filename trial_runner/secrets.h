@@ -7,9 +7,10 @@
 // which is that of `tune run` or `tune resume` for local workers, and that of `tune worker`
 // elsewhere.
 //
-// Thread rule: pure functions, but for SecretsOf, which reads the environment: while none sets it.
+// Thread rule: pure functions.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,8 +39,9 @@ std::vector<Secret> TakeSecrets(Value& document);
 // The variables that a trainable takes from the environment of the worker that runs it.
 std::vector<std::string> VariablesFromEnvironment(const Value& trainable);
 
-// The values that this process's environment has of them.
-std::vector<Secret> SecretsOf(const Value& trainable);
+// The values that an environment has of them; it says "" of a variable that it does not have.
+std::vector<Secret> SecretsOf(const Value& trainable,
+                              const std::function<std::string(const char*)>& environment);
 
 // For the person who has to set it, on whichever machine.
 std::string DescribeMissingVariable(const std::string& name);

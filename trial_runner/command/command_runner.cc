@@ -20,6 +20,7 @@
 #include "core/json.h"
 #include "core/posix/disk_room.h"
 #include "core/posix/durable_file.h"
+#include "core/posix/environment.h"
 #include "core/posix/plain_file.h"
 #include "trial_runner/command/program_checkpoint.h"
 #include "trial_runner/command/setup_place.h"
@@ -199,7 +200,7 @@ int CommandRunner::Run() {
   while (const std::optional<ToTrial> message = wait_for_start()) {
     const auto* const start = std::get_if<TrialStart>(&*message);
     if (start == nullptr) return 1;
-    secrets_ = SecretsOf(start->trainable);
+    secrets_ = SecretsOf(start->trainable, EnvironmentText);
     std::optional<TrialEnd> end = RunAttempt(*start);
     if (!end) return 1;
     end->error = WithoutSecrets(std::move(end->error), secrets_);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "core/posix/environment.h"
 #include "core/posix/nameless_file.h"
 #include "trial_runner/working_folder.h"
 #include "tuner/cli/secret_environment.h"
@@ -24,7 +25,7 @@ Result<WorkingPackage> PackWorkingFolder(const ExperimentSpec& spec, const std::
   const std::string beside = std::filesystem::absolute(db_path).parent_path().string();
   TUNE_ASSIGN_OR_RETURN(FileDescriptor file, OpenNamelessFile(beside));
   Result<PackedFolder> packed =
-      PackedFolder::Pack(folder, std::move(file), SecretsOf(spec.trainable));
+      PackedFolder::Pack(folder, std::move(file), SecretsOf(spec.trainable, EnvironmentText));
   if (!packed.ok()) return packed.status().At("trainable: working_dir");
   for (const std::string& path : packed->with_token()) {
     package.warnings.push_back(
