@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <string>
@@ -135,6 +136,63 @@ TEST_F(Answers, ANameWithEscapesDoesNothingToTheTerminal) {
   for (const std::string& text : {result.err, result.out}) {
     EXPECT_EQ(text.find_first_of("\033\007"), std::string::npos) << text;
   }
+}
+
+TEST_F(Answers, ATrialThatReportsNanStopsAtItsFirstRungAndIsNotTheBest) {
+  WriteScript(
+      "for i in 1 2 3 4; do test \"$TUNE_TRIAL\" = 1 && echo acc nan || echo acc 0.$i; done\n");
+  WriteSpace(kAccuracy, "samples: 3\nscheduler: {asha: {max_t: 4, grace_period: 1}}\n");
+  ASSERT_EQ(Run().exit_status, 0);
+  EXPECT_EQ(Query(folder_, "select stop_reason, best_value is null from trials where number = 1"),
+            Rows{"scheduler|1"});
+  EXPECT_THAT(RunTune(folder_, {"best", "s"}).out, Not(HasSubstr("trial 1")));
+}
+
+TEST_F(Answers, OfTwoObjectivesTableAndFrontShowTheSameReport) {
+  WriteScript("for i in 1 2 3; do echo \"a: $i b: $((4 - i))\"; done\n");
+  WriteSpace("  metrics: {a: {regex: 'a: {number}'}, b: {regex: 'b: {number}'}}\n", "samples: 2\n");
+  ASSERT_EQ(RunTune(folder_, {"run", folder_ / "space.yaml", "--cpus", "1", "--set",
+                              "metric=[a, b]", "--set", "mode=[max, max]"})
+                .exit_status,
+            0);
+  const ProgramResult table = RunTune(folder_, {"results", "s"});
+  EXPECT_EQ(RunTune(folder_, {"results", "s", "--best"}).out, table.out);
+  EXPECT_THAT(table.err, HasSubstr("each trial's last report that has all of a and b"));
+  EXPECT_THAT(table.out, HasSubstr("0  TERMINATED  3  1"));
+}
+
+TEST_F(Answers, AProgramThatHangsBeforeItsFirstReportIsToldWithTheRemedy) {
+  WriteScript("test \"$TUNE_TRIAL\" != 5 || exec sleep 1000\necho acc $1\n");
+  WriteSpace(kAccuracy, "samples: 6\nlimits: {max_concurrent: 1}\n");
+  Program tune(folder_, "tune", {"run", folder_ / "space.yaml", "--cpus", "1"});
+  std::string told;
+  ASSERT_TRUE(tune.WaitForLine([&](const std::string& line) {
+    told = line;
+    return line.find("has been silent for") != std::string::npos;
+  }));
+  EXPECT_THAT(told, AllOf(HasSubstr("trial 5 has been silent for"),
+                          HasSubstr("tune stop s --trial 5 --now ends it")));
+  EXPECT_EQ(RunTune(folder_, {"stop", "s", "--trial", "5", "--now"}).exit_status, 0);
+  EXPECT_EQ(tune.Wait().exit_status, 0);
+}
+
+TEST_F(Answers, AScriptThatMayNotBeReadIsToldBeforeAnythingRuns) {
+  const std::string as_nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups ";
+  if (std::system((as_nobody + "test -x " + BinDir() + "/tune 2>/dev/null").c_str()) != 0) {
+    GTEST_SKIP() << "nobody cannot run the programs here";
+  }
+  folder_.Write("train.py", "print('acc 1')\n");
+  chmod((folder_ / "train.py").c_str(), 0);
+  chmod(folder_.path().c_str(), 0777);
+  WriteSpace(kAccuracy, "samples: 1\n");
+  const std::string run = "cd " + folder_.path() + " && " + as_nobody + BinDir() +
+                          "/tune run space.yaml --dry-run --set "
+                          "'trainable.command=[python3, train.py, \"{x}\"]' 2> said";
+  EXPECT_NE(std::system(run.c_str()), 0);
+  std::ifstream said(folder_ / "said");
+  std::string line;
+  std::getline(said, line);
+  EXPECT_THAT(line, AllOf(HasSubstr("train.py"), HasSubstr("read")));
 }
 
 TEST_F(Answers, WhySaysWhatPatienceComparedAndNothingOfRungs) {
