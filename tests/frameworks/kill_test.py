@@ -75,6 +75,12 @@ class Sweep:
                         "select 1 from attempts join trials on trials.id = trial where outcome = 'killed'"
                         f" and trials.number = {trial} group by 1 having count(*) >= {count}")
 
+    def await_attempt(self, life, trial, count):
+        """Waits until the trial's attempt of that number, counted from 1, has begun: the next kill is to end it."""
+        self.await_rows(life, f"trial {trial} did not begin its attempt {count}",
+                        "select 1 from attempts join trials on trials.id = trial"
+                        f" where trials.number = {trial} group by 1 having count(*) >= {count}")
+
     def await_rows(self, life, failure, query):
         end = time.monotonic() + _LIFE_SECONDS_MAX
         while not self.rows(query):
@@ -145,6 +151,7 @@ class Killed(unittest.TestCase):
         life = killed.start("run", "space.yaml")
         self.addCleanup(lambda: life.kill())
         for number, victim in enumerate(kills):
+            killed.await_attempt(life, trial, number + 1)
             killed.await_iteration(life, trial, 1 + 10 * number + moments.randrange(8))
             time.sleep(moments.uniform(0, 0.1))  # To be anywhere in an epoch.
             if victim == "trial":

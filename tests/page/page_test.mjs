@@ -178,9 +178,8 @@ test("a filter takes names and words in quotation marks, spaces around its signs
     await page.fill("input[type=search]", filter);
     await page.waitForFunction((wanted) => {
       const seen = [...document.querySelectorAll("[aria-label=trials] tbody button.link")].map((b) => parseInt(b.textContent)).sort();
-      return JSON.stringify(seen) === JSON.stringify(wanted);
+      return JSON.stringify(seen) === JSON.stringify(wanted) && !document.querySelector(".top .doubt");
     }, trials);
-    assert.equal(await page.locator(".top .doubt").count(), 0, filter);
   };
   await leaves('"ended by"=="completed"', [0, 1, 2]);
   await leaves('"ended by" == max_t', []);
@@ -207,8 +206,7 @@ test("a filter takes the sweep's own metric by its full name, and a nested param
   for (const [filter, trials] of [["sgd.nesterov=true last(acc)>0", [0]], ["sgd/nesterov=false", [1]], ["last(acc)>1", []]]) {
     await page.fill("input[type=search]", filter);
     await page.waitForFunction((wanted) =>
-      JSON.stringify([...document.querySelectorAll("[aria-label=trials] tbody button.link")].map((b) => parseInt(b.textContent))) === JSON.stringify(wanted), trials);
-    assert.equal(await page.locator(".top .doubt").count(), 0, filter);
+      JSON.stringify([...document.querySelectorAll("[aria-label=trials] tbody button.link")].map((b) => parseInt(b.textContent))) === JSON.stringify(wanted) && !document.querySelector(".top .doubt"), trials);
   }
   await close();
 });
