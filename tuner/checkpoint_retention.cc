@@ -128,7 +128,6 @@ std::vector<CheckpointRetention::Entry> CheckpointRetention::Add(const Entry& en
   Insert(entry);
   EndBorrowing(entry.trial, removed);
   for (const TrialNumber trial : affected) Prune(trial, removed);
-  MeetBudget(removed);
   return removed;
 }
 
@@ -147,11 +146,13 @@ void CheckpointRetention::Prune(TrialNumber trial, std::vector<Entry>& removed) 
   for (const Key& key : going) removed.push_back(Erase(key));
 }
 
-void CheckpointRetention::MeetBudget(std::vector<Entry>& removed) {
+std::vector<CheckpointRetention::Entry> CheckpointRetention::MeetBudget() {
+  std::vector<Entry> removed;
   while (is_over_budget() && !removable_.empty()) {
     const Removable& first = *removable_.begin();
     removed.push_back(Erase({first.trial, first.iteration, first.lineage}));
   }
+  return removed;
 }
 
 std::vector<CheckpointRetention::Entry> CheckpointRetention::OnTrialOver(TrialNumber trial,
@@ -166,7 +167,6 @@ std::vector<CheckpointRetention::Entry> CheckpointRetention::OnTrialOver(TrialNu
     ClassifyFirstBest();
   }
   Classify(trial);
-  MeetBudget(removed);
   return removed;
 }
 
@@ -190,7 +190,6 @@ std::vector<CheckpointRetention::Entry> CheckpointRetention::Borrow(TrialNumber 
     Prune(before.mapped().trial, removed);
   }
   Classify(owner);
-  MeetBudget(removed);
   return removed;
 }
 
@@ -217,7 +216,6 @@ std::vector<CheckpointRetention::Entry> CheckpointRetention::Unpin(TrialNumber r
   const TrialNumber owner = pinned.mapped().trial;
   Classify(owner);
   Prune(owner, removed);
-  MeetBudget(removed);
   return removed;
 }
 
@@ -253,7 +251,6 @@ std::vector<CheckpointRetention::Entry> CheckpointRetention::ChangePolicy(
     Prune(trial, removed);
     Classify(trial);
   }
-  MeetBudget(removed);
   return removed;
 }
 

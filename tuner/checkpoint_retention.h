@@ -1,7 +1,7 @@
 // Which checkpoints stay: of each trial the latest `keep`, and over the sweep the `keep_best` with
 // the best values. Pure.
 //
-// Under a disk budget (the sum of their bytes) more go, in this order, until it is met:
+// Under a disk budget (the sum of their bytes) MeetBudget removes more, in this order:
 //   1. what is neither its trial's latest nor among the best, lowest iteration first;
 //   2. the best ones but for the very best, worst first;
 //   3. the latest ones of trials that are over, worst first, those among the best last.
@@ -44,7 +44,7 @@ class CheckpointRetention {
 
   CheckpointRetention(const CheckpointPolicy& policy, Mode mode);
 
-  // Each returns the entries that need not stay any longer.
+  // Each returns the entries that need not stay any longer; for want of room only MeetBudget does.
 
   // Adds one, its trial's latest from now on. One of the same iteration and lineage (of an earlier
   // attempt) is replaced, and returned if its folder is another. A trial that exploits may come to
@@ -75,6 +75,9 @@ class CheckpointRetention {
 
   // Another rule from now on. What was removed under the one before does not come back.
   std::vector<Entry> ChangePolicy(const CheckpointPolicy& policy);
+
+  // To be called once at the end of a step: what ended within it may have been opened again.
+  std::vector<Entry> MeetBudget();
 
   // What the trial goes on from; null if it has none.
   const Entry* Latest(TrialNumber trial) const;
@@ -133,7 +136,6 @@ class CheckpointRetention {
   bool IsInUse(Key key) const;  // Borrowed or pinned.
   void EndBorrowing(TrialNumber borrower, std::vector<Entry>& removed);
   void Prune(TrialNumber trial, std::vector<Entry>& removed);
-  void MeetBudget(std::vector<Entry>& removed);
 
   CheckpointPolicy policy_;
   Mode mode_;

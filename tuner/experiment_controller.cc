@@ -27,6 +27,7 @@ Transition ExperimentController::Apply(const std::vector<Event>& events, Instant
   Fill();
   if (sweep_.TellNoMore()) Fill();
   WatchForUnplaceable();
+  sweep_.MeetDiskBudget();
   FinishIfDone();
   sweep_.CheckInvariants();
   if (const char* const broken = cluster_.BrokenInvariant()) {

@@ -21,7 +21,7 @@
 namespace tune {
 
 // Of this build: experiments decided by another version are not resumed.
-inline constexpr int64_t kDecisionVersion = 10;
+inline constexpr int64_t kDecisionVersion = 11;
 
 struct NewExperiment {
   std::string name;  // Wanted; "-2", "-3", ... is appended when it is taken.

@@ -89,6 +89,7 @@ class Sweep {
   std::vector<Wish> TakeWishes() { return std::exchange(wishes_, {}); }
 
   void CheckTimeLimits();
+  void MeetDiskBudget();
   // Whether one more trial may run, and which would, in order.
   bool HasPlace() const;
   bool HasPlaceAhead() const;

@@ -238,6 +238,10 @@ void Sweep::KeepCheckpoint(TrialRecord& trial, const Report& report, Metric valu
                                            CheckpointState::kDurable});
   RemoveCheckpoints(retention_.Add(
       {trial.row.number, report.iteration, report.checkpoint, value, trial.exploit_count}));
+}
+
+void Sweep::MeetDiskBudget() {
+  RemoveCheckpoints(retention_.MeetBudget());
   if (!retention_.is_over_budget() || said_over_budget_) return;
   said_over_budget_ = true;
   out_.actions.push_back(

@@ -42,6 +42,12 @@ std::vector<std::string> Paths(const std::vector<Entry>& entries) {
   return paths;
 }
 
+// What goes in a step in which nothing else happens.
+std::vector<Entry> Step(CheckpointRetention& retention, std::vector<Entry> removed) {
+  for (Entry& entry : retention.MeetBudget()) removed.push_back(std::move(entry));
+  return removed;
+}
+
 CheckpointPolicy Policy(int64_t keep, int64_t keep_best,
                         std::optional<int64_t> budget = std::nullopt) {
   return {1, keep, keep_best, budget};
@@ -119,17 +125,33 @@ TEST(CheckpointRetention, TheBudgetTakesExtrasThenTheLesserBestThenTheLatestOfTh
   retention.Add(MakeEntry(0, 2, 0.9));
   EXPECT_FALSE(retention.is_over_budget());
   // Five of them; 2/1 is neither its trial's latest nor among the two best.
-  EXPECT_THAT(Paths(retention.Add(MakeEntry(1, 1, 0.1))), ElementsAre("/a/2/1"));
+  EXPECT_THAT(Paths(Step(retention, retention.Add(MakeEntry(1, 1, 0.1)))), ElementsAre("/a/2/1"));
   // 0/1 is the second best and no latest.
-  EXPECT_THAT(Paths(retention.Add(MakeEntry(1, 2, 0.1))), ElementsAre("/a/1/1"));
-  EXPECT_THAT(Paths(retention.Add(MakeEntry(3, 1, 0.1))), ElementsAre("/a/0/1"));
+  EXPECT_THAT(Paths(Step(retention, retention.Add(MakeEntry(1, 2, 0.1)))), ElementsAre("/a/1/1"));
+  EXPECT_THAT(Paths(Step(retention, retention.Add(MakeEntry(3, 1, 0.1)))), ElementsAre("/a/0/1"));
   // Left: 0/2 (the best), 1/2, 3/1, 2/2; the last one's trial is over.
-  EXPECT_THAT(Paths(retention.Add(MakeEntry(4, 1, 0.1))), ElementsAre("/a/2/2"));
-  EXPECT_THAT(retention.Add(MakeEntry(5, 1, 0.1)), IsEmpty());
+  EXPECT_THAT(Paths(Step(retention, retention.Add(MakeEntry(4, 1, 0.1)))), ElementsAre("/a/2/2"));
+  EXPECT_THAT(Step(retention, retention.Add(MakeEntry(5, 1, 0.1))), IsEmpty());
   EXPECT_TRUE(retention.is_over_budget()) << "each is needed by a trial that is not over";
-  EXPECT_THAT(Paths(retention.OnTrialOver(TrialNumber{4}, false)), ElementsAre("/a/4/1"));
+  EXPECT_THAT(Paths(Step(retention, retention.OnTrialOver(TrialNumber{4}, false))),
+              ElementsAre("/a/4/1"));
   EXPECT_FALSE(retention.is_over_budget());
-  EXPECT_THAT(retention.OnTrialOver(TrialNumber{0}, false), IsEmpty()) << "the very best stays";
+  EXPECT_THAT(Step(retention, retention.OnTrialOver(TrialNumber{0}, false)), IsEmpty())
+      << "the very best stays";
+}
+
+// tune resume --errored: what was running when the tuner was killed fails for good and is opened
+// again, in one step.
+TEST(CheckpointRetention, TheBudgetTakesNothingOfATrialThatIsOpenedAgainInTheStepThatEndedIt) {
+  CheckpointRetention retention(Policy(1, 0, 15), Mode::kMax);
+  EXPECT_THAT(Step(retention, retention.Add(MakeEntry(0, 1, 0.1))), IsEmpty());
+  EXPECT_THAT(Step(retention, retention.Add(MakeEntry(1, 1, 0.2))), IsEmpty());
+  EXPECT_TRUE(retention.is_over_budget());
+  EXPECT_THAT(retention.OnTrialOver(TrialNumber{0}, /*has_failed=*/true), IsEmpty());
+  EXPECT_THAT(Step(retention, retention.OnTrialReopened(TrialNumber{0})), IsEmpty());
+  EXPECT_EQ(retention.Latest(TrialNumber{0})->iteration, 1);
+  EXPECT_THAT(Paths(Step(retention, retention.OnTrialOver(TrialNumber{0}, true))),
+              ElementsAre("/a/0/1"));
 }
 
 TEST(CheckpointRetention, WhatAFailedTrialSavedIsNotAmongTheBest) {
@@ -152,16 +174,23 @@ class PlainRetention {
   void Add(const Entry& entry) {
     Forget(entry.trial, entry.iteration);
     entries_.push_back(entry);
-    Settle();
+    RemoveSuperfluous();
   }
   void End(TrialNumber trial, bool has_failed) {
     over_.insert(trial);
     if (has_failed) failed_.insert(trial);
-    Settle();
+    RemoveSuperfluous();
   }
   void Reopen(TrialNumber trial) {
     over_.erase(trial);
     if (failed_.erase(trial) > 0) RemoveSuperfluous();
+  }
+  void MeetBudget() {
+    while (policy_.disk_budget_bytes && Bytes() > *policy_.disk_budget_bytes) {
+      const auto index = FirstToGo();
+      if (!index) return;
+      Remove(*index);
+    }
   }
   void Forget(TrialNumber trial, int64_t iteration) {
     std::erase_if(entries_, [&](const Entry& entry) {
@@ -203,14 +232,6 @@ class PlainRetention {
  private:
   void RemoveSuperfluous() {
     while (const auto index = Superfluous()) Remove(*index);
-  }
-  void Settle() {
-    RemoveSuperfluous();
-    while (policy_.disk_budget_bytes && Bytes() > *policy_.disk_budget_bytes) {
-      const auto index = FirstToGo();
-      if (!index) return;
-      Remove(*index);
-    }
   }
   std::optional<size_t> Superfluous() const {
     for (size_t i = 0; i < entries_.size(); ++i) {
@@ -271,14 +292,12 @@ class RandomLife {
         if (goes_on_from_it && entry.trial != trial) needed.insert(entry.ref.path);
       }
       const int64_t kind = Below(20);
-      bool settles = true;
       if (kind == 0 && retention.Latest(trial) != nullptr) {
         const int64_t iteration = retention.Latest(trial)->iteration;
         const std::string path = retention.Latest(trial)->ref.path;
         ASSERT_TRUE(retention.Drop(trial, path.substr(path.rfind('/') + 1)).has_value());
         present.erase(path);
         plain.Forget(trial, iteration);
-        settles = false;
       } else if (kind <= 2) {
         // A trial that is over does not fail any more.
         const bool has_failed = kind == 2 && !over_.contains(trial);
@@ -289,14 +308,16 @@ class RandomLife {
         over_.erase(trial);
         removed = retention.OnTrialReopened(trial);
         plain.Reopen(trial);
-        settles = false;
-      } else if (over_.contains(trial)) {
-        settles = false;
-      } else {
+      } else if (!over_.contains(trial)) {
         const Entry entry = NextOf(trial, step);
         removed = retention.Add(entry);
         plain.Add(entry);
         present.insert(entry.ref.path);
+      }
+      const bool is_end_of_step = Below(3) != 0;
+      if (is_end_of_step) {
+        removed = Step(retention, std::move(removed));
+        plain.MeetBudget();
       }
       for (const Entry& entry : removed) {
         EXPECT_EQ(present.erase(entry.ref.path), 1u) << entry.ref.path << " was there";
@@ -304,7 +325,7 @@ class RandomLife {
       }
       ASSERT_EQ(present, plain.Paths()) << "at step " << step;
       ASSERT_EQ(retention.bytes(), plain.Bytes());
-      if (settles) ExpectBudgetHeldIfItCanBe(retention, plain);
+      if (is_end_of_step) ExpectBudgetHeldIfItCanBe(retention, plain);
     }
   }
 
@@ -320,7 +341,7 @@ class RandomLife {
     return MakeEntry(trial.value, iteration, value, 1 + Below(40), "." + std::to_string(step));
   }
 
-  // After a checkpoint or an end all that is left over the budget is needed.
+  // At the end of a step all that is left over the budget is needed.
   void ExpectBudgetHeldIfItCanBe(const CheckpointRetention& retention,
                                  const PlainRetention& plain) {
     if (!retention.is_over_budget()) return;

@@ -313,6 +313,26 @@ TEST(ControllerCommands, TrialsThatFailedGetAnotherChance) {
   EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kError);
 }
 
+TEST(ControllerCommands, ATrialThatFailsAtARestartAndIsOpenedAgainKeepsItsCheckpointUnderABudget) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(2);
+  spec.checkpoint.disk_budget_bytes = 150;
+  spec.checkpoint.keep_best = 0;
+  spec.failure.causes[Outcome::kLost].max_failures = 0;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(2);
+  for (const TrialNumber trial : {kFirst, kSecond}) {
+    Event report = world.NextReport(worker, trial, 0.3);
+    std::get<ReportArrived>(report).message.report.checkpoint.bytes = 100;
+    world.Apply({report});
+  }
+  world.Recover();
+  world.Apply({TunerRestarted{}, ErroredRetried{}});
+  EXPECT_EQ(world.removed, std::vector<std::string>());
+  const WorkerId next = world.Join(2);
+  EXPECT_EQ(world.Running(next).at(kFirst).start.from_iteration, 1);
+  EXPECT_EQ(world.Running(next).at(kSecond).start.from_iteration, 1);
+}
+
 TEST(ControllerCommands, ASweepWhoseTimeIsUsedUpSaysSoWhenMoreIsAskedOfIt) {
   ExperimentSpec spec = ControllerWorld::MakeSpec(2);
   spec.limits.sweep_time = Seconds(10);
