@@ -81,7 +81,9 @@ Value Limits() {
   return Section(
       kLimitKeys,
       {{"max_concurrent", Integer(1, "Trials at a time")},
-       {"sweep_time", DurationAbout("The sweep ends then: running trials at their next report")},
+       {"sweep_time",
+        DurationAbout("The sweep ends then: running trials at their next report, those "
+                      "that are silent for ten times the usual at once")},
        {"trial_time", DurationAbout("A trial ends then")},
        {"no_progress", DurationAbout("A trial that reports nothing for so long hangs")},
        {"failed_trials", Integer(1, "So many end the sweep")},

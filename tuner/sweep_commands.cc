@@ -122,6 +122,7 @@ void Sweep::StopTrial(TrialRecord& trial, bool now) {
   if (trial.is_over()) return;
   if (trial.is_running() && !now && !trial.verdict && !trial.is_paused()) {
     trial.is_stop_wanted = true;
+    silence_due_ = now_;
     return;
   }
   StopAtOnce(trial, StopReason::kUser);

@@ -5,12 +5,29 @@
 
 namespace tune {
 
+namespace {
+
+std::string SilenceWarning(const std::string& sweep, const TrialRecord& trial, Duration silence,
+                           Duration median) {
+  const std::string number = std::to_string(trial.row.number.value);
+  return "trial " + number + " has been silent for " + FormatDuration(silence) +
+         (trial.last_sequence > 0 ? "; trials of this sweep report every "
+                                  : "; the first report of trials of this sweep came after ") +
+         FormatDuration(median) + ". If it hangs: tune stop " + sweep + " --trial " + number +
+         " --now ends it, tune set " + sweep +
+         " no_progress=" + std::to_string(std::max<int64_t>(60, 20 * median.us / 1'000'000)) +
+         "s ends such trials and tries them again";
+}
+
+}  // namespace
+
 void Sweep::CheckTimeLimits() {
   last_active_ = now_;
   EndBackOffs();
   const auto sweep_end = sweep_deadline();
   if (sweep_end && !sweep_over_ && now_ >= *sweep_end) {
     sweep_over_ = true;
+    silence_due_ = now_;
     out_.actions.push_back(
         Say{"limits.sweep_time was reached: running trials end at their next report; tune stop " +
             options_.name + " --now ends them at once"});
@@ -35,12 +52,12 @@ void Sweep::LookForSilenceAfter(std::optional<Duration> patience) {
 }
 
 // When it is silent for longer than trials of this sweep are; nothing where a limit looks after
-// that, or it was said.
+// that, or where it was said and there is nothing more to do.
 std::optional<Instant> Sweep::SilentAt(const TrialRecord& trial) const {
   const auto patience = paces_.Of(trial.last_sequence > 0).patience();
   const bool is_watched = patience && !options_.spec.limits.no_progress && trial.is_running() &&
-                          !trial.is_silence_said && !trial.is_told_to_end && !trial.is_over() &&
-                          !trial.is_paused();
+                          !trial.is_told_to_end && !trial.is_over() && !trial.is_paused() &&
+                          !(trial.is_silence_said && ReasonNotToGoOn(trial) == StopReason::kNone);
   return is_watched ? std::optional(trial.progress_at + *patience) : std::nullopt;
 }
 
@@ -56,16 +73,19 @@ void Sweep::CheckSilence() {
       continue;
     }
     trial.is_silence_said = true;
-    const std::string number = std::to_string(ref.trial.value);
-    const Duration median = *paces_.Of(trial.last_sequence > 0).median();
-    out_.actions.push_back(
-        Say{"trial " + number + " has been silent for " + FormatDuration(now_ - trial.progress_at) +
-            (trial.last_sequence > 0 ? "; trials of this sweep report every "
-                                     : "; the first report of trials of this sweep came after ") +
-            FormatDuration(median) + ". If it hangs: tune stop " + options_.name + " --trial " +
-            number + " --now ends it, tune set " + options_.name +
-            " no_progress=" + std::to_string(std::max<int64_t>(60, 20 * median.us / 1'000'000)) +
-            "s ends such trials and tries them again"});
+    const Duration silence = now_ - trial.progress_at;
+    const StopReason reason = ReasonNotToGoOn(trial);
+    if (reason == StopReason::kNone) {
+      const Duration median = *paces_.Of(trial.last_sequence > 0).median();
+      out_.actions.push_back(Say{SilenceWarning(options_.name, trial, silence, median)});
+      continue;
+    }
+    // It was to end at its next report, and there may never be one.
+    const std::string why =
+        "silent for " + FormatDuration(silence) + ", and it was to end at its next report";
+    out_.actions.push_back(Say{"trial " + std::to_string(ref.trial.value) + " is ended: " + why});
+    EndTrial(trial, TrialStatus::kTerminated, reason);
+    Kill(trial, Outcome::kStopped, why);
   }
 }
 

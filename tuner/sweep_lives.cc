@@ -124,6 +124,7 @@ void Sweep::On(const ErroredRetried&) {
 void Sweep::EndSweep(StopReason reason, bool now) {
   end_status_ = ExperimentStatus::kStopped;
   end_reason_ = reason;
+  silence_due_ = now_;
   EndIdle(reason);
   for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks()) {
     TrialRecord& trial = At(ref.trial);

@@ -61,6 +61,7 @@ void Sweep::On(const LeaseDropped& notice) { DropFromQueue(At(notice.ref.trial))
 
 void Sweep::On(const WorkerBack& notice) {
   limits_due_ = kAtOnce;
+  silence_due_ = now_;
   const auto carry_over = [&](TrialNumber number) {
     TrialRecord& trial = At(number);
     if (trial.failed_on == notice.from) trial.failed_on = notice.to;

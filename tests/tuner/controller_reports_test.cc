@@ -247,6 +247,55 @@ TEST_F(ControllerReports, ATrialThatIsSilentForTenTimesTheUsualIsToldOnce) {
                                     "this sweep report every 30")));
 }
 
+// It would end at its next report, and the sweep with it.
+TEST_F(ControllerReports, ASilentTrialThatWasToEndAtItsNextReportIsEnded) {
+  for (const bool by_sweep_time : {true, false}) {
+    SCOPED_TRACE(by_sweep_time ? "limits.sweep_time" : "tune stop");
+    ExperimentSpec spec = ControllerWorld::MakeSpec();
+    if (by_sweep_time) spec.limits.sweep_time = Seconds(1000);
+    Begin(spec);
+    for (int64_t i = 0; i < 8; ++i) {
+      world_->now = world_->now + Seconds(30);
+      Report(i + 1, {{"value", 0.5}});
+    }
+    world_->now = world_->now + Seconds(301);
+    world_->Apply({DeadlinePassed{}});
+    ASSERT_THAT(world_->said, ElementsAre(HasSubstr("trial 0 has been silent for")));
+    world_->said.clear();
+    if (by_sweep_time) {
+      EXPECT_EQ(world_->trials.at(TrialNumber{0}).status, TrialStatus::kRunning);
+      const std::optional<Instant> deadline = world_->controller().NextDeadline();
+      ASSERT_TRUE(deadline.has_value());
+      world_->now = *deadline;
+      world_->Apply({DeadlinePassed{}});
+      EXPECT_THAT(world_->said.front(), HasSubstr("limits.sweep_time was reached"));
+    } else {
+      world_->Apply({StopRequested{}});
+    }
+    EXPECT_THAT(world_->said.back(), HasSubstr("trial 0 is ended: silent for"));
+    EXPECT_TRUE(world_->Running(worker_).at(TrialNumber{0}).told_to_die);
+    EXPECT_EQ(world_->trials.at(TrialNumber{0}).status, TrialStatus::kTerminated);
+    world_->Apply({world_->End(worker_, TrialNumber{0}, Outcome::kStopped, "")});
+    EXPECT_TRUE(world_->has_ended);
+  }
+}
+
+TEST_F(ControllerReports, ATrialThatReportsInItsUsualTimeIsNotEndedAfterTheSweepsTime) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec();
+  spec.limits.sweep_time = Seconds(250);
+  Begin(spec);
+  for (int64_t i = 0; i < 8; ++i) {
+    world_->now = world_->now + Seconds(30);
+    Report(i + 1, {{"value", 0.5}});
+  }
+  world_->now = world_->now + Seconds(200);
+  world_->Apply({DeadlinePassed{}});
+  EXPECT_THAT(world_->said, ElementsAre(HasSubstr("limits.sweep_time was reached")));
+  EXPECT_FALSE(world_->Running(worker_).at(TrialNumber{0}).told_to_die);
+  Report(9, {{"value", 0.6}});
+  EXPECT_EQ(world_->trials.at(TrialNumber{0}).best_value, 0.6);
+}
+
 TEST_F(ControllerReports, ATrialThatHangsBeforeItsFirstReportIsToldToo) {
   ExperimentSpec spec = ControllerWorld::MakeSpec();
   spec.samples = 9;
