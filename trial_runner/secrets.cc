@@ -50,6 +50,9 @@ std::vector<std::string> FormsOf(const std::string& value) {
     if (line.size() >= kLineBytesMin) forms.push_back(line);
     begin = end + 1;
   }
+  if (const std::string_view password = PasswordIn(value); !password.empty()) {
+    forms.emplace_back(password);
+  }
   // A longer one may have a shorter one in it.
   std::stable_sort(forms.begin(), forms.end(),
                    [](const auto& a, const auto& b) { return a.size() > b.size(); });
@@ -70,7 +73,19 @@ bool NamesSecret(std::string_view variable) {
   const std::string last_word = name.substr(name.rfind('_') + 1);
   if (std::find(kWords.begin(), kWords.end(), last_word) != kWords.end()) return true;
   // PWD alone is a folder.
-  return name.ends_with("_KEY") || name.ends_with("_PASS") || name.ends_with("_PWD");
+  return name.ends_with("_KEY") || name.ends_with("_PASS") || name.ends_with("_PWD") ||
+         name.ends_with("_AUTH");
+}
+
+std::string_view PasswordIn(std::string_view value) {
+  const size_t authority = value.find("://");
+  if (authority == std::string_view::npos) return {};
+  std::string_view user = value.substr(authority + 3);
+  user = user.substr(0, user.find_first_of("/?# "));
+  const size_t at = user.rfind('@');
+  const size_t colon = user.find(':');
+  if (at == std::string_view::npos || colon >= at) return {};
+  return user.substr(colon + 1, at - colon - 1);
 }
 
 std::string WithoutSecrets(std::string text, const std::vector<Secret>& secrets) {
@@ -91,7 +106,8 @@ std::vector<Secret> TakeSecrets(Value& document) {
   if (env == nullptr || !env->is_map()) return secrets;
   for (MapEntry& variable : env->AsMap()) {
     Value& value = variable.value;
-    if (!value.is_string() || value.AsString().empty() || !NamesSecret(variable.key)) continue;
+    if (!value.is_string() || value.AsString().empty()) continue;
+    if (!NamesSecret(variable.key) && PasswordIn(value.AsString()).empty()) continue;
     const CommandText text = CommandText::Parse(value.AsString());
     const Result<std::string> literal = text.Fill(Value::MakeMap());
     if (!literal.ok()) continue;  // It has parameters.

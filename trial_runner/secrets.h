@@ -1,6 +1,6 @@
 // Secrets among the values under a command's `env`: passwords, tokens and keys, known by their
-// variable's name. They stay on the machine where they were written down: what is stored and sent
-// says only that the variable comes from the environment,
+// variable's name, and addresses with a password. They stay on the machine where they were written
+// down: what is stored and sent says only that the variable comes from the environment,
 //
 //   env: {HF_TOKEN: {from_environment: true}}
 //
@@ -26,6 +26,10 @@ struct Secret {
 
 // HF_TOKEN, WANDB_API_KEY, aws_secret, DB_PASSWORD, SMTP_PASS and their like.
 bool NamesSecret(std::string_view variable);
+
+// Of an address that has one, else empty: s3cret of postgresql://me:s3cret@db/trials (RFC 3986,
+// 3.2.1).
+std::string_view PasswordIn(std::string_view value);
 
 // With "$HF_TOKEN" in the place of its value: of what a program or a tool printed, before it is
 // sent and stored.

@@ -19,12 +19,12 @@ TEST(Secrets, AreKnownByTheNamesOfTheirVariables) {
   for (const char* const name :
        {"HF_TOKEN", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY", "CLIENT_SECRET", "DB_PASSWORD",
         "db_password_2", "PASSWORD", "DB_PASS", "MYSQL_PWD", "GH_PAT", "MY_CREDENTIALS", "COOKIE",
-        "TOKEN", "OPENAI_APIKEY", "SSH_PASSPHRASE", "hf_token"}) {
+        "TOKEN", "OPENAI_APIKEY", "SSH_PASSPHRASE", "hf_token", "NPM_AUTH"}) {
     EXPECT_TRUE(NamesSecret(name)) << name;
   }
   for (const char* const name :
        {"WANDB_MODE", "TOKENIZERS_PARALLELISM", "KEYBOARD", "MONKEY", "HF_HOME", "PATH",
-        "SECRETARY", "AWS_ACCESS_KEY_ID", "PWD", "COMPASS", "PATH_PATTERN"}) {
+        "SECRETARY", "AWS_ACCESS_KEY_ID", "PWD", "COMPASS", "PATH_PATTERN", "AUTHOR"}) {
     EXPECT_FALSE(NamesSecret(name)) << name;
   }
 }
@@ -43,6 +43,23 @@ TEST(Secrets, AreFoundInTheFormsInWhichTheyArePrinted) {
   EXPECT_EQ(WithoutSecrets("{'key': 'AAAAfirst111\\nBBBB second222'}", secrets), "{'key': '***'}");
   EXPECT_EQ(WithoutSecrets("['pass\\\\word/12345'] ?k=pass%5Cword%2F12345", secrets),
             "['***'] ?k=***");
+}
+
+TEST(Secrets, AreAddressesWithAPasswordWhateverTheirVariableIsCalled) {
+  EXPECT_EQ(PasswordIn("postgresql://me:s3cret@db:5432/trials?ssl=1"), "s3cret");
+  EXPECT_EQ(PasswordIn("redis://:p@ss@host"), "p@ss");
+  for (const char* const value :
+       {"", "me:s3cret@db", "https://host/a:b@c", "https://host:8080/", "https://me@host",
+        "https://me:@host", "https://host?q=a:b@c", "http://127.0.0.1:5000"}) {
+    EXPECT_EQ(PasswordIn(value), "") << value;
+  }
+  Value document = *ParseJson(
+      R"({"trainable":{"command":["a"],"env":{"DATABASE_URL":"mysql://u:horse7@db/x","U":"http://db"}}})");
+  const std::vector<Secret> secrets = TakeSecrets(document);
+  ASSERT_EQ(secrets.size(), 1u);
+  EXPECT_EQ(secrets[0].name, "DATABASE_URL");
+  EXPECT_EQ(WithoutSecrets("no access to mysql://u:horse7@db/x with horse7", secrets),
+            "no access to *** with ***");
 }
 
 TEST(Secrets, AreTakenOutOfADocumentAndNothingElseIs) {
