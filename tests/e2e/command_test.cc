@@ -501,6 +501,20 @@ TEST_F(Command, OneThatReportsWithoutEndInItsOutputIsStoppedLikeAnyOther) {
   EXPECT_THAT(Outcomes(), ElementsAre("stopped|"));
 }
 
+// Each takes three or four descriptors of the worker.
+TEST_F(Command, MoreThanAWorkerHasDescriptorsForWaitAndNoneFails) {
+  WriteScript("sleep 0.2\ntune report acc=$1\n");
+  const std::string space =
+      folder_.Write("space.yaml", ScriptSweep("samples: 60\nlimits: {max_concurrent: 60}\n"
+                                              "resources: {cpu: 0.01}\n"));
+  Program tune(folder_, fs::relative("/bin/sh", BinDir()),
+               {"-c", "ulimit -n 80; exec \"$0\" \"$@\"", BinDir() + "/tune", "run", space});
+  const ProgramResult result = tune.Wait();
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(Ask("select status, count(*) from trials"), Rows{"TERMINATED|60"});
+  EXPECT_EQ(Ask("select outcome, count(*) from attempts group by 1"), Rows{"completed|60"});
+}
+
 TEST_F(Command, OneThatTakesTooMuchMemoryIsOutOfMemory) {
   folder_.Write("take.py",
                 "held = []\n"
