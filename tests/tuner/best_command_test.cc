@@ -175,6 +175,16 @@ TEST_F(BestExport, LeavesTheModelToTheExporterOfFood11) {
   EXPECT_THAT(ReadText(options_.export_dir + "/best.json"), HasSubstr(R"("config":{"lr":0.1)"));
 }
 
+TEST_F(BestExport, ThatCannotBeWrittenWholeLeavesNothing) {
+  Write(R"("food11")");
+  const ModelExporter fails = [](const auto&, const BestModel&, const auto& to) -> Result<int64_t> {
+    WriteText(to + "/weights.bin", "a part");
+    return Internal("no room");
+  };
+  EXPECT_EQ(Best(options_, fails).status, 1);
+  EXPECT_TRUE(std::filesystem::is_empty(options_.export_dir));
+}
+
 // The best value, 0.75, is of iteration 2; the trial ended with iteration 3.
 TEST_F(BestExport, HasTheScoresOfTheModelsOwnEpoch) {
   Write(R"("food11")", {{"test_loss", 0.5}, {"test_accuracy", 0.625}, {"test_epoch", 2}});

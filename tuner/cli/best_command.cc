@@ -128,32 +128,14 @@ std::string DescribeExported(const BestModel& model, int64_t epoch) {
   return text;
 }
 
-// Returns what was exported.
-Result<std::string> Export(const BestOptions& options, const FoundSweep& sweep,
-                           const BestTrial& best, const BestModel& model,
-                           const ModelExporter& export_food11) {
-  const std::string trial = sweep.name + "/" + std::to_string(best.number);
-  std::error_code error;
-  const bool is_food11 = sweep.trainable_kind == kFood11 && export_food11;
+// Into a folder that is there and empty. Returns what was exported.
+Result<std::string> WriteExport(const BestOptions& options, const FoundSweep& sweep,
+                                const BestTrial& best, const BestModel& model,
+                                const ModelExporter& export_food11) {
   const bool has_checkpoint = !best.checkpoint_path.empty();
-  if (!has_checkpoint && is_food11) {
-    return FailedPrecondition("trial " + trial +
-                              " has no checkpoint to export; see `checkpoint` in the space file");
-  }
-  if (has_checkpoint && !fs::is_directory(best.checkpoint_path, error)) {
-    return FailedPrecondition("the checkpoint of trial " + trial +
-                              " is not where it was: " + best.checkpoint_path);
-  }
-  if (has_checkpoint && !is_food11) {  // Whose export looks for itself.
-    const std::string damage = DamageOfCheckpoint(best.checkpoint_path);
-    if (!damage.empty()) {
-      return DataLoss("the checkpoint of trial " + trial + ", " + best.checkpoint_path + ": " +
-                      damage + "; restore it from a backup");
-    }
-  }
-  TUNE_RETURN_IF_ERROR(PrepareExportDir(options.export_dir));
   std::string exported;
-  if (is_food11) {
+  std::error_code error;
+  if (sweep.trainable_kind == kFood11 && export_food11) {
     TUNE_ASSIGN_OR_RETURN(const int64_t epoch,
                           export_food11(best.checkpoint_path, model, options.export_dir));
     exported = DescribeExported(model, epoch);
@@ -177,6 +159,39 @@ Result<std::string> Export(const BestOptions& options, const FoundSweep& sweep,
     TUNE_RETURN_IF_ERROR(WriteFile(dir / "config.json", ToJson(best.config) + "\n"));
   }
   return has_checkpoint ? exported : "its configuration; it has no checkpoint";
+}
+
+// Returns what was exported. What cannot be written whole leaves nothing.
+Result<std::string> Export(const BestOptions& options, const FoundSweep& sweep,
+                           const BestTrial& best, const BestModel& model,
+                           const ModelExporter& export_food11) {
+  const std::string trial = sweep.name + "/" + std::to_string(best.number);
+  std::error_code error;
+  const bool is_food11 = sweep.trainable_kind == kFood11 && export_food11;
+  const bool has_checkpoint = !best.checkpoint_path.empty();
+  if (!has_checkpoint && is_food11) {
+    return FailedPrecondition("trial " + trial +
+                              " has no checkpoint to export; see `checkpoint` in the space file");
+  }
+  if (has_checkpoint && !fs::is_directory(best.checkpoint_path, error)) {
+    return FailedPrecondition("the checkpoint of trial " + trial +
+                              " is not where it was: " + best.checkpoint_path);
+  }
+  if (has_checkpoint && !is_food11) {  // Whose export looks for itself.
+    const std::string damage = DamageOfCheckpoint(best.checkpoint_path);
+    if (!damage.empty()) {
+      return DataLoss("the checkpoint of trial " + trial + ", " + best.checkpoint_path + ": " +
+                      damage + "; restore it from a backup");
+    }
+  }
+  TUNE_RETURN_IF_ERROR(PrepareExportDir(options.export_dir));
+  Result<std::string> exported = WriteExport(options, sweep, best, model, export_food11);
+  if (!exported.ok()) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(options.export_dir, error)) {
+      fs::remove_all(entry.path(), error);
+    }
+  }
+  return exported;
 }
 
 }  // namespace
