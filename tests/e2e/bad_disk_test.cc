@@ -410,6 +410,40 @@ TEST(Damage, ADatabaseThatIsMovedOrRemovedUnderItsTunerInterruptsTheSweepAndLose
   }
 }
 
+// An answer out of a damaged index looks like any other.
+TEST(Damage, WhatIsReadFromADamagedIndexIsToldToBeInDoubtAndNothingIsWrittenUponIt) {
+  TestFolder folder;
+  const std::string space = folder.Write("space.yaml", Space("    seconds: 0\n", 4));
+  ASSERT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
+  for (const char* const question : {"best", "results", "status"}) {
+    EXPECT_EQ(RunTune(folder, {question}).err.find("may be wrong"), std::string::npos) << question;
+  }
+  const std::string db = folder / "tune.db";
+  std::string bytes = ReadBytes(db);
+  const size_t page_bytes = std::stoul(Query(folder, "pragma page_size").at(0));
+  const size_t page = std::stoul(Query(folder,
+                                       "select min(rootpage) from sqlite_schema where type = "
+                                       "'index' and tbl_name = 'trial_rows'")
+                                     .at(0));
+  // The index has no entries: the number of cells of its root (SQLite's file format, 1.6).
+  bytes.replace((page - 1) * page_bytes + 3, 2, 2, '\0');
+  WriteBytes(db, bytes);
+
+  for (const char* const question : {"best", "results", "status", "importance"}) {
+    const ProgramResult result = RunTune(folder, {question});
+    EXPECT_NE(result.err.find("warning: what follows may be wrong: tune.db: the file is damaged"),
+              std::string::npos)
+        << question << ": " << result.err;
+  }
+  for (const std::vector<std::string>& writer :
+       {std::vector<std::string>{"run", space}, {"resume", "--samples", "6"}, {"retrain"}}) {
+    const ProgramResult refused = RunTune(folder, writer);
+    EXPECT_EQ(refused.exit_status, 1) << writer[0] << ": " << refused.err;
+    EXPECT_NE(refused.err.find("the file is damaged"), std::string::npos) << refused.err;
+    EXPECT_TRUE(ReadBytes(db) == bytes) << writer[0];
+  }
+}
+
 // What may happen to the files while a tuner writes them. Gives what it said.
 template <typename Harm>
 std::string ErrorOfHarmed(const TestFolder& folder, const std::string& space, const Harm& harm) {

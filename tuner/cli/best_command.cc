@@ -198,7 +198,7 @@ Result<std::string> Export(const BestOptions& options, const FoundSweep& sweep,
 
 int BestCommand(const BestOptions& options, const ModelExporter& export_food11, std::ostream& out,
                 std::ostream& err) {
-  const Result<std::unique_ptr<Database>> database = OpenForQueries(options.db_path);
+  const Result<std::unique_ptr<Database>> database = OpenForAnswer(options.db_path, err);
   if (!database.ok()) return Complain(database.status(), err);
   const Result<FoundSweep> sweep = FindSweep(**database, options.name);
   if (!sweep.ok()) return Complain(sweep.status(), err);

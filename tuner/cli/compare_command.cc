@@ -155,7 +155,7 @@ int CompareCommand(const CompareOptions& options, std::ostream& out, std::ostrea
                         " trials, as in tune compare 3 7; read " + std::to_string(texts.size())),
         err);
   }
-  const Result<std::unique_ptr<Database>> database = OpenForQueries(options.db_path);
+  const Result<std::unique_ptr<Database>> database = OpenForAnswer(options.db_path, err);
   if (!database.ok()) return Complain(database.status(), err);
   const Result<std::vector<Compared>> trials = ReadTrials(**database, texts);
   if (!trials.ok()) return Complain(trials.status(), err);

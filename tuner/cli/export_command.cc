@@ -50,7 +50,8 @@ Status Export(const ExportOptions& options, std::ostream& err) {
                            " names, expected [NAME] DIR");
   }
   const std::string name = options.arguments.size() == 2 ? options.arguments.front() : "";
-  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(options.db_path));
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
+                        OpenForAnswer(options.db_path, err));
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database, name));
   TUNE_ASSIGN_OR_RETURN(ExportFolder folder, ExportFolder::Begin(options.arguments.back()));
   {

@@ -93,7 +93,7 @@ void PrintForPerson(const FoundSweep& sweep, const Objective& objective,
 }
 
 Status Print(const ImportanceOptions& options, std::ostream& out, std::ostream& err) {
-  TUNE_ASSIGN_OR_RETURN(const auto database, OpenForQueries(options.db_path));
+  TUNE_ASSIGN_OR_RETURN(const auto database, OpenForAnswer(options.db_path, err));
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database, options.name));
   TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec, ReadStoredSpec(*database, sweep));
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));

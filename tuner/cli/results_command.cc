@@ -402,7 +402,7 @@ Status CheckOptions(const ResultsOptions& options) {
 
 int ResultsCommand(const ResultsOptions& options, std::ostream& out, std::ostream& err) {
   if (const Status s = CheckOptions(options); !s.ok()) return Complain(s, err);
-  const Result<std::unique_ptr<Database>> database = OpenForQueries(options.db_path);
+  const Result<std::unique_ptr<Database>> database = OpenForAnswer(options.db_path, err);
   if (!database.ok()) return Complain(database.status(), err);
   if (!options.sql.empty()) return PrintQuery(options, **database, out, err);
   const Status status = PrintSweep(options, **database, out, err);

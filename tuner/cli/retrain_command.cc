@@ -13,6 +13,7 @@
 #include "tuner/retrain.h"
 #include "tuner/search_problem.h"
 #include "tuner/spec_reader.h"
+#include "tuner/sqlite/integrity.h"
 
 namespace tune {
 namespace {
@@ -72,6 +73,7 @@ Result<Prepared> Prepare(const RetrainOptions& options, std::ostream& err) {
   TUNE_RETURN_IF_ERROR(CheckOptions(options));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
                         OpenForQueries(options.run.db_path));
+  if (IsCheckedQuickly(database->path())) TUNE_RETURN_IF_ERROR(CheckPages(*database));
   TUNE_ASSIGN_OR_RETURN(FoundSweep sweep, FindRunSweep(*database, options.name));
   TUNE_ASSIGN_OR_RETURN(const ExperimentSpec earlier,
                         ReadStoredSpec(*database, sweep, /*require_trainable=*/true));

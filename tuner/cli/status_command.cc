@@ -386,8 +386,9 @@ int StatusCommand(const StatusOptions& options, const Clock& clock, const WaitFu
   for (;;) {
     // Opened anew each time: a watcher must not keep the WAL from being folded back.
     const auto read = [&]() -> Result<SweepStatus> {
-      TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
-                            OpenForQueries(options.db_path));
+      TUNE_ASSIGN_OR_RETURN(
+          const std::unique_ptr<Database> database,
+          options.watch ? OpenForQueries(options.db_path) : OpenForAnswer(options.db_path, err));
       TUNE_ASSIGN_OR_RETURN(SweepStatus status, ReadStatus(*database, options.name, clock));
       if (status.tuner) AskTunerOf(status, options.db_path, clock);
       return status;

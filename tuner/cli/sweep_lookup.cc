@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <ostream>
 
 #include "core/json.h"
 #include "core/nearest_name.h"
@@ -10,6 +11,7 @@
 #include "tuner/cli/text_table.h"
 #include "tuner/search_problem.h"
 #include "tuner/spec_reader.h"
+#include "tuner/sqlite/integrity.h"
 #include "tuner/sqlite/schema.h"
 #include "tuner/sqlite/writer_lock.h"
 #include "tuner/stored_names.h"
@@ -55,6 +57,15 @@ Result<std::unique_ptr<Database>> OpenForQueries(const std::string& path) {
     return NotFound(status.message() + "; make one with tune run, or name another with --db");
   }
   if (!status.ok()) return status;
+  return database;
+}
+
+Result<std::unique_ptr<Database>> OpenForAnswer(const std::string& path, std::ostream& err) {
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, OpenForQueries(path));
+  if (!IsCheckedQuickly(path)) return database;
+  if (const Status whole = CheckPages(*database); !whole.ok()) {
+    err << "warning: what follows may be wrong: " << PrintableLines(whole.message()) << "\n";
+  }
   return database;
 }
 

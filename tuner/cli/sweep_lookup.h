@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,9 @@ struct BestTrial {
 
 // Opens for reading; kNotFound and all others are one line for a person.
 Result<std::unique_ptr<Database>> OpenForQueries(const std::string& path);
+// As above, for a command that gives an answer and ends: a small database is checked, and damage is
+// told on `err`, since an answer out of a damaged index looks like any other.
+Result<std::unique_ptr<Database>> OpenForAnswer(const std::string& path, std::ostream& err);
 
 // All sweeps, by id.
 Result<std::vector<FoundSweep>> ListSweeps(Database& database);

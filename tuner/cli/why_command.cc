@@ -219,7 +219,7 @@ void PrintJson(const TrialHistory& history, std::ostream& out) {
 }  // namespace
 
 int WhyCommand(const WhyOptions& options, std::ostream& out, std::ostream& err) {
-  const Result<std::unique_ptr<Database>> database = OpenForQueries(options.db_path);
+  const Result<std::unique_ptr<Database>> database = OpenForAnswer(options.db_path, err);
   const Result<TrialHistory> history = database.ok() ? ReadTrialHistory(**database, options.trial)
                                                      : Result<TrialHistory>(database.status());
   if (!history.ok()) return Complain(history.status(), err);

@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include "tuner/sqlite/database.h"
 #include "tuner/sqlite/schema.h"
 
 namespace tune {
@@ -37,20 +36,30 @@ Status CheckNothingIsMissing(Database& database, const JournalEnd& committed) {
                   path + ".lock to go on without those steps");
 }
 
-// Pages that are not what they should be or not there, before anything is written over them.
-Status CheckPages(Database& database) {
+// SQLite takes a file that was cut for a smaller one until it needs what is missing. Of a database
+// that nobody writes.
+Status CheckLength(Database& database) {
   struct stat file, wal;
   const bool has_wal = stat((database.path() + "-wal").c_str(), &wal) == 0 && wal.st_size > 0;
-  if (!has_wal && stat(database.path().c_str(), &file) == 0) {
-    TUNE_ASSIGN_OR_RETURN(const int64_t page_bytes, database.QueryInt("PRAGMA page_size"));
-    TUNE_ASSIGN_OR_RETURN(const int64_t pages, database.QueryInt("PRAGMA page_count"));
-    if (file.st_size != pages * page_bytes) {
-      return DataLoss(database.path() + ": the file is cut: it has " +
-                      std::to_string(file.st_size) + " of " + std::to_string(pages * page_bytes) +
-                      " bytes; keep a copy, go on from a backup, or read what is left with tune "
-                      "results or sqlite3's .recover");
-    }
-  }
+  if (has_wal || stat(database.path().c_str(), &file) != 0) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const int64_t page_bytes, database.QueryInt("PRAGMA page_size"));
+  TUNE_ASSIGN_OR_RETURN(const int64_t pages, database.QueryInt("PRAGMA page_count"));
+  if (file.st_size == pages * page_bytes) return OkStatus();
+  return DataLoss(database.path() + ": the file is cut: it has " + std::to_string(file.st_size) +
+                  " of " + std::to_string(pages * page_bytes) +
+                  " bytes; keep a copy, go on from a backup, or read what is left with tune "
+                  "results or sqlite3's .recover");
+}
+
+}  // namespace
+
+bool IsCheckedQuickly(const std::string& path) {
+  constexpr int64_t kBytesMax = int64_t{8} << 20;  // 10 ms for each MiB.
+  struct stat file;
+  return stat(path.c_str(), &file) == 0 && file.st_size <= kBytesMax;
+}
+
+Status CheckPages(Database& database) {
   // quick_check looks into no index: 0.8 s in place of 0.2 s for a million reports.
   TUNE_ASSIGN_OR_RETURN(Statement check, database.Prepare("PRAGMA integrity_check(1)"));
   TUNE_ASSIGN_OR_RETURN(const bool has_row, check.Step());
@@ -61,8 +70,6 @@ Status CheckPages(Database& database) {
                   "); keep a copy, go on from a backup, or read what is left with tune results or "
                   "sqlite3's .recover");
 }
-
-}  // namespace
 
 Status CheckWhatIsThere(const std::string& path, bool looks_at_pages,
                         const std::optional<JournalEnd>& committed) {
@@ -75,7 +82,10 @@ Status CheckWhatIsThere(const std::string& path, bool looks_at_pages,
   const Status schema = CheckSchema(**database);
   if (schema.code() == StatusCode::kNotFound) return OkStatus();
   TUNE_RETURN_IF_ERROR(schema);
-  if (looks_at_pages) TUNE_RETURN_IF_ERROR(CheckPages(**database));
+  if (looks_at_pages) {
+    TUNE_RETURN_IF_ERROR(CheckLength(**database));
+    TUNE_RETURN_IF_ERROR(CheckPages(**database));
+  }
   return committed ? CheckNothingIsMissing(**database, *committed) : OkStatus();
 }
 

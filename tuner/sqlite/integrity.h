@@ -7,9 +7,17 @@
 #include <string>
 
 #include "core/status.h"
+#include "tuner/sqlite/database.h"
 #include "tuner/sqlite/writer_lock.h"
 
 namespace tune {
+
+// Whether the file is small enough to be checked each time that it is opened.
+bool IsCheckedQuickly(const std::string& path);
+
+// kDataLoss: pages, of tables or of indexes, are not what they should be. Also while another
+// program writes.
+Status CheckPages(Database& database);
 
 // Compares the database with what a killed tuner had committed, where that is known, and looks at
 // its pages where that is asked for. kDataLoss: pages are damaged, or its WAL is missing, cut or

@@ -98,7 +98,8 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, 
     // Before the lock's file is made.
     TUNE_RETURN_IF_ERROR(CheckDatabaseFile(path, access));
     TUNE_ASSIGN_OR_RETURN(WriterLock acquired, AcquireWriterLock(path, now));
-    TUNE_RETURN_IF_ERROR(CheckWhatIsThere(path, access == Access::kWrite, acquired.committed()));
+    const bool looks_at_pages = access == Access::kWrite || IsCheckedQuickly(path);
+    TUNE_RETURN_IF_ERROR(CheckWhatIsThere(path, looks_at_pages, acquired.committed()));
     acquired.Settle();
     lock.emplace(std::move(acquired));
   }
