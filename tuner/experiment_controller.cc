@@ -13,8 +13,7 @@ ExperimentController::ExperimentController(ControllerOptions options,
     : cluster_(out_), sweep_(std::move(options), std::move(searcher), std::move(scheduler), out_) {}
 
 Transition ExperimentController::Apply(const std::vector<Event>& events, Instant now) {
-  now_ = now;
-  sweep_.SetNow(now);
+  SetNow(now);
   for (const Event& event : events) {
     std::visit([this](const auto& e) { On(e); }, event);
     Settle();
@@ -22,13 +21,12 @@ Transition ExperimentController::Apply(const std::vector<Event>& events, Instant
   // One after the other: the end of one's trials may end the sweep, and with it the wait for the
   // others.
   while (auto notices = cluster_.EndOverdue(now_)) Heed(*std::move(notices));
-  sweep_.CheckTimeLimits();
+  Tell(TimeLimitsChecked{});
   Settle();
   Fill();
-  if (sweep_.TellNoMore()) Fill();
+  if (Tell(NoMoreTold{}).is_news) Fill();
   WatchForUnplaceable();
-  sweep_.MeetDiskBudget();
-  FinishIfDone();
+  EndStep();
   sweep_.CheckInvariants();
   if (const char* const broken = cluster_.BrokenInvariant()) {
     CheckFailed(__FILE__, __LINE__, broken);
@@ -36,6 +34,17 @@ Transition ExperimentController::Apply(const std::vector<Event>& events, Instant
   cluster_.AcknowledgeEnds();
   sweep_.Conclude();
   return std::exchange(out_, Transition{});
+}
+
+SweepAnswer ExperimentController::Tell(SweepEvent event) {
+  SweepAnswer answer = sweep_.Apply(event);
+  if (records_stream_) stream_.push_back(std::move(event));
+  return answer;
+}
+
+void ExperimentController::SetNow(Instant now) {
+  now_ = now;
+  Tell(TimeSet{now});
 }
 
 std::optional<Instant> ExperimentController::NextDeadline() const {
@@ -71,7 +80,7 @@ void ExperimentController::On(const ReportArrived& event) {
   }
   const Neighbours beside =
       sweep_.MeasuresLanes() ? cluster_.BesideFirstRankOf(event.message.ref.trial) : Neighbours{};
-  if (sweep_.Receive(event, beside)) cluster_.NoteReport(event.worker);
+  if (Tell(Reported{event, beside}).is_news) cluster_.NoteReport(event.worker);
 }
 
 void ExperimentController::On(const AttemptFinished& event) {
@@ -81,18 +90,17 @@ void ExperimentController::On(const AttemptFinished& event) {
     // The worker is about to leave.
     cluster_.Drain(event.worker, now_);
   }
-  sweep_.On(LeaseEnded{event.worker, event.message, ended.was_running,
-                       ended.begun ? std::optional(ended.begun->ref) : std::nullopt,
-                       CouldHaveWhole()});
+  Tell(LeaseEnded{event.worker, event.message, ended.was_running,
+                  ended.begun ? std::optional(ended.begun->ref) : std::nullopt, CouldHaveWhole()});
 }
 
 void ExperimentController::On(const TunerRestarted& event) {
-  const bool was_stopped = sweep_.EndLife();
+  const bool was_stopped = Tell(LifeEnded{}).is_news;
   // Fenced: whatever still runs under a lease of the earlier life has no effect any more, and ended
   // with that life: the time since is none of its trial's. Only workers that can find this tuner
   // may come back with theirs.
-  const Instant now = std::exchange(now_, sweep_.last_active());
-  sweep_.SetNow(now_);
+  const Instant now = now_;
+  SetNow(sweep_.last_active());
   for (const WorkerView& view : leases().Views()) {
     // The end of another's trials may have ended the sweep, and the wait for this one.
     if (!leases().HasWorker(view.worker)) continue;
@@ -101,18 +109,17 @@ void ExperimentController::On(const TunerRestarted& event) {
     if (may_come_back) continue;
     Heed(cluster_.Remove(view.worker, WorkerState::kLost, "the tuner ended", now_));
   }
-  now_ = now;
-  sweep_.SetNow(now_);
-  sweep_.BeginLife();
+  SetNow(now);
+  Tell(LifeBegan{});
   for (const WorkerView& view : leases().Views()) {
     Heed(cluster_.SetAway(view.worker, lease(), now_));
   }
-  sweep_.GoOnAfterRestart(was_stopped);
+  Tell(WentOn{was_stopped});
 }
 
 // Nobody else was silent while we did not run.
 void ExperimentController::On(const TunerSlept& event) {
-  sweep_.On(event);
+  Tell(event);
   cluster_.PutOffReturns(event.duration);
 }
 
@@ -130,14 +137,14 @@ void ExperimentController::On(const DeviceMemorySeen& event) {
   // that is away may be one of those that are here, started anew.
   if (!next || !leases().CouldPresentTake(*next)) return;
   const int64_t bytes = event.message.bytes;
-  sweep_.Learn(*next, bytes, cluster_.IsBeyondShare(WithMargin(bytes), sweep_.Request()));
+  Tell(MemoryLearned{*next, bytes, cluster_.IsBeyondShare(WithMargin(bytes), sweep_.Request())});
 }
 
 // ---- what one machine says to the other
 
 // Who holds what is booked at once; what a notice leads to comes in order, behind those before it.
 void ExperimentController::Queue(Notices notices) {
-  for (const Notice& notice : notices) sweep_.Book(notice);
+  for (const Notice& notice : notices) Tell(NoticeBooked{notice});
   notices_.insert(notices_.begin(), std::make_move_iterator(notices.begin()),
                   std::make_move_iterator(notices.end()));
 }
@@ -170,11 +177,11 @@ void ExperimentController::Heed(Notices notices) {
 
 void ExperimentController::Deliver(const Notice& notice) {
   if (const auto* const lost = std::get_if<LeaseLost>(&notice)) {
-    sweep_.On(LeaseLost{lost->ref, lost->why, CouldHaveWhole()});
+    Tell(NoticeHeeded{LeaseLost{lost->ref, lost->why, CouldHaveWhole()}});
     return;
   }
   if (const auto* const left = std::get_if<WorkerLeft>(&notice)) SayWhoLeft(*left);
-  std::visit([this](const auto& n) { sweep_.On(n); }, notice);
+  Tell(NoticeHeeded{notice});
 }
 
 // A worker that is away may be one of those that are here, started anew.
@@ -203,7 +210,8 @@ void ExperimentController::ForgetWhatNobodyHas() {
   const bool is_learned = request.workers > 1 && request.learned_gpu_memory_bytes > 0;
   if (!is_learned || leases().CouldTake(request)) return;
   request.learned_gpu_memory_bytes = 0;
-  if (leases().CouldPresentTake(request)) sweep_.Learn(request, 0, /*is_beyond_share=*/false);
+  if (leases().CouldPresentTake(request))
+    Tell(MemoryLearned{request, 0, /*is_beyond_share=*/false});
 }
 
 void ExperimentController::Fill() {
@@ -213,10 +221,10 @@ void ExperimentController::Fill() {
     const std::optional<Choice> choice = cluster_.Choose(wants, sweep_.Request());
     if (!choice) break;
     const Want& want = wants[choice->want];
-    const std::optional<Candidate> candidate = sweep_.Take(want);
+    const std::optional<Candidate> candidate = Tell(TrialTaken{want.waiting}).candidate;
     if (!candidate && sweep_.IsAnyWaiting()) continue;  // There is no new one after all.
     if (!candidate) return;
-    sweep_.Grant(candidate->trial, cluster_.Grant(want, *choice, *candidate));
+    Tell(Granted{candidate->trial, cluster_.Grant(want, *choice, *candidate)});
   }
   FillAhead();
 }
@@ -229,21 +237,21 @@ void ExperimentController::FillAhead() {
     const std::vector<Want> wants = sweep_.Wants();
     const std::optional<size_t> choice = cluster_.ChooseAhead(wants, *worker);
     if (!choice) return;
-    const std::optional<Candidate> candidate = sweep_.Take(wants[*choice]);
+    const std::optional<Candidate> candidate = Tell(TrialTaken{wants[*choice].waiting}).candidate;
     if (!candidate) return;
-    sweep_.GrantAhead(cluster_.GrantAhead(*worker, *candidate));
+    Tell(GrantedAhead{cluster_.GrantAhead(*worker, *candidate)});
   }
 }
 
 void ExperimentController::WatchForUnplaceable() {
   const std::optional<ResourceRequest> request = sweep_.Unplaced();
   const bool is_placeable = !request || leases().CouldTake(*request);
-  sweep_.SetPlaceable(is_placeable, is_placeable ? "" : cluster_.Capacities());
+  Tell(PlaceableSeen{is_placeable, is_placeable ? "" : cluster_.Capacities()});
   Settle();
 }
 
-void ExperimentController::FinishIfDone() {
-  if (!sweep_.FinishIfDone()) return;
+void ExperimentController::EndStep() {
+  if (!Tell(StepEnded{}).is_news) return;
   for (const WorkerView& view : leases().Views()) {
     Send(view.worker, Shutdown{"", sweep_.status() == ExperimentStatus::kInterrupted});
     Heed(cluster_.Remove(view.worker, WorkerState::kLeft, "the sweep ended", now_));

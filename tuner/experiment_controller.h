@@ -40,6 +40,10 @@ class ExperimentController {
   // unknown worker, a dead lease) is answered with a refusal and changes nothing.
   Transition Apply(const std::vector<Event>& events, Instant now);
 
+  // From now on what the sweep is told is kept until it is taken: its stream.
+  void RecordStream() { records_stream_ = true; }
+  std::vector<SweepEvent> TakeStream() { return std::exchange(stream_, {}); }
+
   // When Apply({DeadlinePassed}) must be called at the latest; nothing when only events can change
   // something.
   std::optional<Instant> NextDeadline() const;
@@ -91,8 +95,10 @@ class ExperimentController {
   void On(const DeviceMemorySeen& event);
   template <typename OfSweep>
   void On(const OfSweep& event) {
-    sweep_.On(event);
+    Tell(event);
   }
+  SweepAnswer Tell(SweepEvent event);
+  void SetNow(Instant now);
 
   void Deliver(const Notice& notice);
   void Queue(Notices notices);
@@ -106,7 +112,7 @@ class ExperimentController {
   void Fill();
   void FillAhead();
   void WatchForUnplaceable();
-  void FinishIfDone();
+  void EndStep();
   void Send(WorkerId worker, ToWorker message);
 
   Instant now_;
@@ -114,6 +120,8 @@ class ExperimentController {
   Cluster cluster_;
   Sweep sweep_;
   std::deque<Notice> notices_;  // Not heeded yet.
+  bool records_stream_ = false;
+  std::vector<SweepEvent> stream_;
 };
 
 }  // namespace tune

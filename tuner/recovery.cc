@@ -13,10 +13,9 @@
 
 namespace tune {
 
-Result<std::unique_ptr<ExperimentController>> MakeController(const ExperimentSpec& spec,
-                                                             uint64_t seed, const std::string& name,
-                                                             const std::string& artifacts_dir,
-                                                             std::vector<EarlierTrial> history) {
+Result<SweepParts> MakeSweepParts(const ExperimentSpec& spec, uint64_t seed,
+                                  const std::string& name, const std::string& artifacts_dir,
+                                  std::vector<EarlierTrial> history) {
   TUNE_ASSIGN_OR_RETURN(SearchSpace space, SpaceOf(spec));
   SearchProblem problem = ProblemOf(spec, space, spec.samples, seed);
   problem.history = std::move(history);
@@ -24,9 +23,19 @@ Result<std::unique_ptr<ExperimentController>> MakeController(const ExperimentSpe
                         MakeSearcher(spec.search, std::move(problem)));
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<TrialScheduler> scheduler,
                         MakeScheduler(spec.scheduler, spec.mode, seed));
-  ControllerOptions options{spec, seed, std::move(space), name, artifacts_dir + "/" + name};
-  return std::make_unique<ExperimentController>(std::move(options), std::move(searcher),
-                                                std::move(scheduler));
+  return SweepParts{{spec, seed, std::move(space), name, artifacts_dir + "/" + name},
+                    std::move(searcher),
+                    std::move(scheduler)};
+}
+
+Result<std::unique_ptr<ExperimentController>> MakeController(const ExperimentSpec& spec,
+                                                             uint64_t seed, const std::string& name,
+                                                             const std::string& artifacts_dir,
+                                                             std::vector<EarlierTrial> history) {
+  TUNE_ASSIGN_OR_RETURN(SweepParts parts,
+                        MakeSweepParts(spec, seed, name, artifacts_dir, std::move(history)));
+  return std::make_unique<ExperimentController>(std::move(parts.options), std::move(parts.searcher),
+                                                std::move(parts.scheduler));
 }
 
 Result<std::unique_ptr<ExperimentController>> FreshController(const StoredExperiment& experiment,

@@ -17,8 +17,18 @@
 
 namespace tune {
 
+// What a sweep is made of.
+struct SweepParts {
+  ControllerOptions options;
+  std::unique_ptr<Searcher> searcher;
+  std::unique_ptr<TrialScheduler> scheduler;
+};
+
 // `name`: as stored. `artifacts_dir`: absolute, <db stem>.artifacts. `history`: of the spec's
 // `from`; what is not to be gone on with needs none.
+Result<SweepParts> MakeSweepParts(const ExperimentSpec& spec, uint64_t seed,
+                                  const std::string& name, const std::string& artifacts_dir,
+                                  std::vector<EarlierTrial> history = {});
 Result<std::unique_ptr<ExperimentController>> MakeController(
     const ExperimentSpec& spec, uint64_t seed, const std::string& name,
     const std::string& artifacts_dir, std::vector<EarlierTrial> history = {});

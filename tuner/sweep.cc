@@ -37,9 +37,15 @@ TrialRecord* Sweep::Find(const std::optional<TrialNumber>& number) {
   return &At(*number);
 }
 
-void Sweep::SetNow(Instant now) {
-  now_ = now;
-  if (!life_start_) life_start_ = last_active_ = now;
+SweepAnswer Sweep::Apply(const SweepEvent& event) {
+  answer_ = SweepAnswer{};
+  std::visit([this](const auto& e) { On(e); }, event);
+  return std::exchange(answer_, SweepAnswer{});
+}
+
+void Sweep::On(const TimeSet& event) {
+  now_ = event.at;
+  if (!life_start_) life_start_ = last_active_ = now_;
 }
 
 // The one place where a trial's state changes; the table says whether it may.

@@ -26,8 +26,8 @@
 #include "tuner/event.h"
 #include "tuner/experiment_spec.h"
 #include "tuner/lane_speeds.h"
-#include "tuner/lease_event.h"
 #include "tuner/report_pace.h"
+#include "tuner/sweep_event.h"
 #include "tuner/sweep_leases.h"
 #include "tuner/sweep_options.h"
 #include "tuner/transition.h"
@@ -42,74 +42,34 @@ class Sweep {
   Sweep(const Sweep&) = delete;
   Sweep& operator=(const Sweep&) = delete;
 
-  // Recovery: suggestions made in earlier lives, by number; used in place of asking the searcher
-  // again.
+  // Recovery: suggestions of earlier lives, by number, in place of asking the searcher again.
   void RestoreSuggestions(std::vector<std::pair<TrialNumber, Configuration>> suggestions);
   // What workers that join from now on are told of the folder of programs. It decides nothing.
   void Offer(const PackageName& package) { package_ = package; }
 
-  // ---- a step: the time, events, the time's limits, grants, the end
+  // ---- a step: its time, what happened, the time's limits, grants, the end
 
-  void SetNow(Instant now);
-  // What people and the tuner say.
-  void On(const InterruptRequested& event);
-  void On(const SamplesExtended& event);
-  void On(const TunerSlept& event);
-  void On(const PauseRequested& event);
-  void On(const UnpauseRequested& event);
-  void On(const StopRequested& event);
-  void On(const MaxConcurrentChanged& event);
-  void On(const SettingsChanged& event);
-  void On(const ProgramChanged& event);
-  void On(const ErroredRetried& event);
-  void On(const LaneSpeedsKnown& event);
-  // The life of its tuner ended when it was last active; whether it was being stopped then. The
-  // next life begins now. Then the sweep goes on, or stays stopped.
-  bool EndLife();
-  void BeginLife();
-  void GoOnAfterRestart(bool was_stopped);
-  bool Knows(const ReportArrived& event) const;  // It is of a lease that runs there.
-  bool Receive(const ReportArrived& event, const Neighbours& beside);  // Whether it took effect.
+  // The one way in.
+  SweepAnswer Apply(const SweepEvent& event);
+  std::vector<Wish> TakeWishes() { return std::exchange(wishes_, {}); }
+  void Conclude();  // Rows of trials that were made or changed.
+
+  // ---- what the controller asks before it tells
+
+  bool Knows(const ReportArrived& event) const;   // It is of a lease that runs there.
   bool IsUnasked(const AttemptEnded& end) const;  // An end that nobody on our side asked for.
-  void On(const LeaseEnded& event);
-  // What it says of who holds what, at once; what follows is done as it is heeded, in order.
-  void Book(const Notice& notice);
-  void On(const LeaseLost& notice);
-  void On(const LeaseDropped& notice);
-  void On(const WorkerAway&) {}
-  void On(const WorkerBack& notice);
-  void On(const LeaseKept& notice);
-  void On(const LeaseUnsent& notice);
-  void On(const LeaseUnknown& notice);
-  void On(const WorkerLeft&) {}
   // What trials would need from now on, after one used so much of a device; nothing: as before.
   std::optional<ResourceRequest> LearnedRequest(const DeviceMemorySeen& event,
                                                 int64_t largest_device) const;
-  void Learn(const ResourceRequest& request, int64_t bytes_seen, bool is_beyond_share);
-  std::vector<Wish> TakeWishes() { return std::exchange(wishes_, {}); }
-
-  void CheckTimeLimits();
-  void MeetDiskBudget();
   // Whether one more trial may run, and which would, in order.
   bool HasPlace() const;
   bool HasPlaceAhead() const;
   std::vector<Want> Wants() const;
-  // The trial of a want, or a new one; nothing: there is no new one after all.
-  std::optional<Candidate> Take(const Want& want);
-  void Grant(TrialNumber trial, const std::vector<GrantedRank>& ranks);
-  void GrantAhead(const GrantedRank& lease);
   int64_t AheadPerRunning() const;  // How many leases may wait behind each that runs.
   bool IsAnyWaiting() const { return !waiting_.empty(); }
-  // Tells the scheduler that no more trials come; whether that was news.
-  bool TellNoMore();
-  // What is placed next, if anything waits for room; then whether a worker could ever take it.
+  // What is placed next, if anything waits for room.
   std::optional<ResourceRequest> Unplaced() const;
-  void SetPlaceable(bool is_placeable, const std::string& have);
-  bool FinishIfDone();  // Whether it ended just now.
-  void Conclude();      // Rows of trials that were made or changed.
-
-  // When CheckTimeLimits() must be called at the latest.
-  std::optional<Instant> NextDeadline() const;
+  std::optional<Instant> NextDeadline() const;  // When TimeLimitsChecked is due.
 
   // ---- what a watcher is shown
 
@@ -150,6 +110,45 @@ class Sweep {
   std::optional<std::string> BrokenInvariant() const;
 
  private:
+  // What people and the tuner say, and the time.
+  void On(const InterruptRequested& event);
+  void On(const SamplesExtended& event);
+  void On(const TunerSlept& event);
+  void On(const PauseRequested& event);
+  void On(const UnpauseRequested& event);
+  void On(const StopRequested& event);
+  void On(const MaxConcurrentChanged& event);
+  void On(const SettingsChanged& event);
+  void On(const ProgramChanged& event);
+  void On(const ErroredRetried& event);
+  void On(const LaneSpeedsKnown& event);
+  void On(const TimeSet& event);
+  void On(const TimeLimitsChecked& event);
+  void On(const LifeEnded& event);
+  void On(const LifeBegan& event);
+  void On(const WentOn& event);
+  void On(const StepEnded& event);
+  // What its workers say, and what became of leases.
+  void On(const Reported& event);
+  void On(const LeaseEnded& event);
+  void On(const NoticeBooked& event);
+  void On(const NoticeHeeded& event);
+  void On(const LeaseLost& notice);
+  void On(const LeaseDropped& notice);
+  void On(const WorkerAway&) {}
+  void On(const WorkerBack& notice);
+  void On(const LeaseKept& notice);
+  void On(const LeaseUnsent& notice);
+  void On(const LeaseUnknown& notice);
+  void On(const WorkerLeft&) {}
+  // What it is granted.
+  void On(const TrialTaken& event);
+  void On(const Granted& event);
+  void On(const GrantedAhead& event);
+  void On(const NoMoreTold& event);
+  void On(const PlaceableSeen& event);
+  void On(const MemoryLearned& event);
+
   // A report's way: stored, decided, answered.
   Report Joined(TrialRecord& trial, const Report& part);
   std::optional<std::string> Objection(const TrialRecord& trial, const Report& report) const;
@@ -161,6 +160,7 @@ class Sweep {
   StopReason ReasonToStop(const TrialRecord& trial, const Report& report,
                           const std::optional<Decision>& decision) const;
   void KeepCheckpoint(TrialRecord& trial, const Report& report, Metric value);
+  void MeetDiskBudget();
   bool MayPauseAfter(const TrialRecord& trial, int64_t iteration) const;
   void RemoveCheckpoints(const std::vector<CheckpointRetention::Entry>& removed);
   std::optional<PauseCommand> CommandToPause(const TrialRecord& trial, const Report& report) const;
@@ -227,7 +227,6 @@ class Sweep {
   bool WaitsForPerson();
   void StopGiving(ExperimentStatus end_status);
 
-  // What must hold after each step.
   const char* BrokenInvariantOf(const TrialRecord& trial) const;
   const char* BrokenInvariantOfAll() const;
 
@@ -288,6 +287,7 @@ class Sweep {
   std::string unplaceable_with_;  // What the workers had when it was last looked at.
 
   // During a step.
+  SweepAnswer answer_;  // To what is applied.
   Instant now_;
   Transition& out_;
   std::vector<Wish> wishes_;

@@ -21,7 +21,7 @@ std::string SilenceWarning(const std::string& sweep, const TrialRecord& trial, D
 
 }  // namespace
 
-void Sweep::CheckTimeLimits() {
+void Sweep::On(const TimeLimitsChecked&) {
   last_active_ = now_;
   EndBackOffs();
   const auto sweep_end = sweep_deadline();

@@ -22,25 +22,24 @@ void Sweep::StopGiving(ExperimentStatus end_status) {
   wishes_.push_back(EndLeasesAway{"the sweep ended while its worker was away"});
 }
 
-bool Sweep::EndLife() {
-  const bool was_stopped = is_being_stopped() && !has_ended_;
-  if (!was_stopped) {
+void Sweep::On(const LifeEnded&) {
+  answer_.is_news = is_being_stopped() && !has_ended_;
+  if (!answer_.is_news) {
     end_status_.reset();
     end_reason_ = StopReason::kNone;
   }
   active_before_ = active_before_ + (last_active_ - *life_start_);
   alike_failures_ = AlikeFailures();  // The cause may have been mended.
-  return was_stopped;
 }
 
-void Sweep::BeginLife() {
+void Sweep::On(const LifeBegan&) {
   life_start_ = now_;
   TakeOverClock(now_ - last_active_);
 }
 
-void Sweep::GoOnAfterRestart(bool was_stopped) {
+void Sweep::On(const WentOn& event) {
   EndSweepPause();
-  if (was_stopped) {
+  if (event.was_stopped) {
     out_.actions.push_back(
         Say{"the sweep was being stopped when its tuner ended; it stays stopped"});
   } else if (end_status_) {

@@ -55,8 +55,9 @@ bool Sweep::HasPlaceAhead() const {
          (waiting_.empty() || !At(*waiting_.begin()).on_whole_device);
 }
 
-void Sweep::Grant(TrialNumber number, const std::vector<GrantedRank>& ranks) {
-  TrialRecord& trial = At(number);
+void Sweep::On(const Granted& event) {
+  const std::vector<GrantedRank>& ranks = event.ranks;
+  TrialRecord& trial = At(event.trial);
   TUNE_CHECK(!ranks.empty());
   std::vector<WorkerId> workers;
   for (const GrantedRank& rank : ranks) {
@@ -69,24 +70,25 @@ void Sweep::Grant(TrialNumber number, const std::vector<GrantedRank>& ranks) {
   BeginAttempt(trial, workers.front(), {workers.begin() + 1, workers.end()});
 }
 
-void Sweep::GrantAhead(const GrantedRank& lease) {
-  TrialRecord& trial = At(lease.lease.ref.trial);
-  const WorkerId worker = lease.lease.placement.worker;
-  trial.lease = lease.lease.ref;
+void Sweep::On(const GrantedAhead& event) {
+  const LeaseTable::Lease& lease = event.rank.lease;
+  TrialRecord& trial = At(lease.ref.trial);
+  const WorkerId worker = lease.placement.worker;
+  trial.lease = lease.ref;
   held_.Add({*trial.lease, worker, 0, /*is_queued=*/true});
   Move(trial, TrialCause::kGrantAhead);
-  StartAttempt message = StartMessage(trial, lease.ends_seen);
+  StartAttempt message = StartMessage(trial, event.rank.ends_seen);
   message.ahead = true;
   Send(worker, std::move(message));
 }
 
 // A scheduler that waits for trials which never come would wait for ever.
-bool Sweep::TellNoMore() {
-  if (!GivesOut() || HasMoreToCreate() || std::exchange(no_more_trials_said_, true)) return false;
+void Sweep::On(const NoMoreTold&) {
+  if (!GivesOut() || HasMoreToCreate() || std::exchange(no_more_trials_said_, true)) return;
   SayIfExhausted();
   scheduler_->OnNoMoreTrials();
   FollowOrders();
-  return true;
+  answer_.is_news = true;
 }
 
 // Fewer trials than were asked for: nothing new is left to try.
@@ -235,9 +237,10 @@ std::optional<ResourceRequest> Sweep::Unplaced() const {
 }
 
 // `have`: what the workers have, where none of them could ever take what is placed next.
-void Sweep::SetPlaceable(bool is_placeable, const std::string& have) {
+void Sweep::On(const PlaceableSeen& event) {
+  const std::string& have = event.have;
   const std::optional<ResourceRequest> request = Unplaced();
-  if (is_placeable || !request) {
+  if (event.is_placeable || !request) {
     unplaceable_since_.reset();
     return;
   }
@@ -263,17 +266,18 @@ void Sweep::SetPlaceable(bool is_placeable, const std::string& have) {
   StopGiving(ExperimentStatus::kInterrupted);
 }
 
-bool Sweep::FinishIfDone() {
-  if (has_ended_ || held_.running_count() > 0 || held_.queued_count() > 0) return false;
+void Sweep::On(const StepEnded&) {
+  MeetDiskBudget();
+  if (has_ended_ || held_.running_count() > 0 || held_.queued_count() > 0) return;
   const bool is_more = HasMoreToCreate() || !waiting_.empty() || !backing_off_.empty();
-  if (GivesOut() && (is_more || WaitsForPerson())) return false;
+  if (GivesOut() && (is_more || WaitsForPerson())) return;
   // What a scheduler paused and never took up again stays PAUSED: when the sweep is extended, it
   // may be.
   has_ended_ = true;
   unplaceable_since_.reset();
   status_ = end_status_.value_or(ExperimentStatus::kFinished);
   out_.experiment = ExperimentRow{status_, samples_, now_};
-  return true;
+  answer_.is_news = true;
 }
 
 // Nothing is left but trials that somebody paused by command. Says so, once.

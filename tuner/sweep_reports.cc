@@ -22,25 +22,27 @@ bool Sweep::Knows(const ReportArrived& event) const {
          held_.IsRunning(event.worker, ref) && At(ref.trial).lease == ref;
 }
 
-bool Sweep::Receive(const ReportArrived& event, const Neighbours& beside) {
+void Sweep::On(const Reported& reported) {
+  const ReportArrived& event = reported.report;
   const AttemptReport& message = event.message;
   const AttemptRef& ref = message.ref;
   TrialRecord& trial = At(ref.trial);
   if (message.sequence <= trial.last_sequence) {
     // It came twice: the same answer again.
     Send(event.worker, AnswerReport{ref, message.sequence, trial.last_answer});
-    return false;
+    return;
   }
   if (!trial.takes_reports()) {
     Answer(event.worker, trial, message, ReportAnswer::kRefused);
-    return false;
+    return;
   }
   if (const auto objection = Objection(trial, message.report)) {
     Answer(event.worker, trial, message, ReportAnswer::kRefused);
     Kill(trial, Outcome::kCrashed, *objection);
-    return false;
+    return;
   }
 
+  answer_.is_news = true;
   RemoveCheckpoints(retention_.Unpin(trial.row.number));
   doubts_.AddNote(trial, message.report.note);
   doubts_.OnFirstReport(trial, message.report);
@@ -52,7 +54,7 @@ bool Sweep::Receive(const ReportArrived& event, const Neighbours& beside) {
   trial.progress_at = now_;
   out_.reports.push_back(
       ReportRow{ref.trial, ref.attempt, report.iteration, value, report.metrics, now_, decision});
-  MeasureLanes(trial, report, beside);
+  MeasureLanes(trial, report, reported.beside);
   KeepCheckpoint(trial, report, value);
   const StopReason reason = ReasonToStop(trial, report, decision);
   if (reason == StopReason::kStopCondition && trial.row.iterations == 0) {
@@ -60,14 +62,14 @@ bool Sweep::Receive(const ReportArrived& event, const Neighbours& beside) {
     Kill(trial, Outcome::kBadConfig,
          "no_metric: a condition of `stop` ended it before it ever reported " +
              options_.spec.metric);
-    return true;
+    return;
   }
   if (!trial.has_reported_metric && ++trial.reports_without_metric >= kReportsWithoutMetricMax) {
     Answer(event.worker, trial, message, ReportAnswer::kRefused);
     Kill(trial, Outcome::kBadConfig,
          "no_metric: it was ended, since none of its " + std::to_string(kReportsWithoutMetricMax) +
              " reports had " + options_.spec.metric);
-    return true;
+    return;
   }
   ReportAnswer answer = ReportAnswer::kContinue;
   if (reason != StopReason::kNone) {
@@ -88,7 +90,6 @@ bool Sweep::Receive(const ReportArrived& event, const Neighbours& beside) {
   Answer(event.worker, trial, message, answer);
   MarkChanged(trial);
   if (decision) FollowOrders();
-  return true;
 }
 
 // The report with what its iteration has so far. Without a value of the sweep's metric, be it NaN,

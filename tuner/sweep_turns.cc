@@ -41,14 +41,14 @@ std::vector<Want> Sweep::Wants() const {
   return wants;
 }
 
-std::optional<Candidate> Sweep::Take(const Want& want) {
-  TrialRecord* const trial = want.waiting ? &At(*want.waiting) : CreateTrial();
-  if (trial == nullptr) return std::nullopt;
+void Sweep::On(const TrialTaken& event) {
+  TrialRecord* const trial = event.waiting ? &At(*event.waiting) : CreateTrial();
+  if (trial == nullptr) return;
   trial->is_told_to_end = false;
   PinCheckpoint(*trial);
   const Fusion fusion = FusionFor(*trial);
-  return Candidate{trial->row.number, AttemptNumber{trial->row.attempts + 1},
-                   fusion.lanes_max > 1 ? fusion.shape : ""};
+  answer_.candidate = Candidate{trial->row.number, AttemptNumber{trial->row.attempts + 1},
+                                fusion.lanes_max > 1 ? fusion.shape : ""};
 }
 
 }  // namespace tune

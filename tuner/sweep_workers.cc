@@ -41,7 +41,8 @@ bool Sweep::MayQueue(const WorkerCapacity& capacity) const {
 
 // ---- what became of leases
 
-void Sweep::Book(const Notice& notice) {
+void Sweep::On(const NoticeBooked& event) {
+  const Notice& notice = event.notice;
   if (const auto* const lost = std::get_if<LeaseLost>(&notice)) held_.Remove(lost->ref);
   if (const auto* const dropped = std::get_if<LeaseDropped>(&notice)) held_.Remove(dropped->ref);
   if (const auto* const away = std::get_if<WorkerAway>(&notice)) held_.SetAway(away->worker);
@@ -50,6 +51,10 @@ void Sweep::Book(const Notice& notice) {
     const LeaseTable::Lease& lease = unsent->rank.lease;
     held_.Move(lease.ref, lease.placement.worker);
   }
+}
+
+void Sweep::On(const NoticeHeeded& event) {
+  std::visit([this](const auto& notice) { On(notice); }, event.notice);
 }
 
 void Sweep::On(const LeaseLost& notice) {
@@ -107,11 +112,11 @@ std::optional<ResourceRequest> Sweep::LearnedRequest(const DeviceMemorySeen& eve
   return next;
 }
 
-void Sweep::Learn(const ResourceRequest& request, int64_t bytes_seen, bool is_beyond_share) {
-  learned_gpu_memory_ = request.learned_gpu_memory_bytes;
-  if (!is_beyond_share || std::exchange(is_learning_said_, true)) return;
+void Sweep::On(const MemoryLearned& event) {
+  learned_gpu_memory_ = event.request.learned_gpu_memory_bytes;
+  if (!event.is_beyond_share || std::exchange(is_learning_said_, true)) return;
   out_.actions.push_back(
-      Say{"a trial used " + DescribeMemory(bytes_seen) +
+      Say{"a trial used " + DescribeMemory(event.bytes_seen) +
           " of a device, more than its share: each gets at least so much from now on "
           "(resources.gpu_memory sets it)"});
 }

@@ -1,0 +1,92 @@
+// What a sweep is told, in order: its stream. A sweep's state and rows are a function of its spec,
+// of suggestions made before, and of its stream alone (Sweep::Apply): where its trials run was
+// decided by others and stands in the stream as what was granted. What people and the tuner say are
+// events of their own (event.h); what became of leases stands in lease_event.h.
+//
+// Thread rule: values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/resources.h"
+#include "core/time.h"
+#include "tuner/event.h"
+#include "tuner/lease_event.h"
+
+namespace tune {
+
+// What follows is of that time.
+struct TimeSet {
+  Instant at;
+};
+// Its deadlines are looked at.
+struct TimeLimitsChecked {};
+
+// The life of its tuner ended when it was last active; the next one begins now; then the sweep goes
+// on, or stays stopped. Answered to the first: whether it was being stopped.
+struct LifeEnded {};
+struct LifeBegan {};
+struct WentOn {
+  bool was_stopped = false;
+};
+
+// A report of a lease that runs (Sweep::Knows), and what else ran on its device. Answered: whether
+// it took effect.
+struct Reported {
+  ReportArrived report;
+  Neighbours beside;
+};
+// What it says of who holds what, at once; what follows is done as it is heeded, in order.
+struct NoticeBooked {
+  Notice notice;
+};
+struct NoticeHeeded {
+  Notice notice;
+};
+
+// A trial that waits, or a new one, is to begin. Answered: which; nothing: there is no new one
+// after all. What it was granted, or a place in a worker's queue, follows.
+struct TrialTaken {
+  std::optional<TrialNumber> waiting;
+};
+struct Granted {
+  TrialNumber trial;
+  std::vector<GrantedRank> ranks;
+};
+struct GrantedAhead {
+  GrantedRank rank;
+};
+
+// The scheduler is told that no more trials come. Answered: whether that was news.
+struct NoMoreTold {};
+// Whether a worker could ever take what is placed next, and what the workers have.
+struct PlaceableSeen {
+  bool is_placeable = true;
+  std::string have;
+};
+// What trials need from now on, after one used so much of a device.
+struct MemoryLearned {
+  ResourceRequest request;
+  int64_t bytes_seen = 0;
+  bool is_beyond_share = false;
+};
+// Answered: whether the sweep ended just now.
+struct StepEnded {};
+
+using SweepEvent =
+    std::variant<InterruptRequested, SamplesExtended, TunerSlept, PauseRequested, UnpauseRequested,
+                 StopRequested, MaxConcurrentChanged, SettingsChanged, ProgramChanged,
+                 ErroredRetried, LaneSpeedsKnown, TimeSet, TimeLimitsChecked, LifeEnded, LifeBegan,
+                 WentOn, Reported, LeaseEnded, NoticeBooked, NoticeHeeded, TrialTaken, Granted,
+                 GrantedAhead, NoMoreTold, PlaceableSeen, MemoryLearned, StepEnded>;
+
+struct SweepAnswer {
+  bool is_news = false;
+  std::optional<Candidate> candidate;
+};
+
+}  // namespace tune
