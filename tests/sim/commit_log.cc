@@ -5,6 +5,7 @@
 #include "core/json.h"
 #include "tests/sim/describe.h"
 #include "tests/sim/digest.h"
+#include "tests/sim/planted_parts.h"
 #include "tuner/artifact_path.h"
 
 namespace tune::sim {
@@ -34,10 +35,12 @@ void CommitLog::Fail(const std::string& finding) {
 }
 
 void CommitLog::Begin(const StoredExperiment& experiment, const ExperimentSpec& spec,
-                      std::unique_ptr<ExperimentController> shadow) {
+                      std::unique_ptr<ExperimentController> shadow, SweepParts parts) {
   experiment_ = experiment;
   spec_ = spec;
   shadow_ = std::move(shadow);
+  shadow_->RecordStream();
+  stream_shadow_.emplace(std::move(parts));
   experiment_row_.samples = experiment.samples;
 }
 
@@ -88,6 +91,9 @@ void CommitLog::Absorb(const JournalStep& step, const Transition& transition, bo
     Fail("the tuner decided otherwise than one that never died; events " + step.events);
   }
   if (const auto broken = shadow_->BrokenInvariant()) Fail(*broken);
+  std::vector<SweepEvent> stream = shadow_->TakeStream();
+  PlantInStream(environment_.swarm.planted, stream);
+  if (const auto other = stream_shadow_->Follow(stream, shadows)) Fail(*other);
   Count(*events, transition);
   turns_.emplace_back();
   TakeEvents(*events, transition);

@@ -3,7 +3,8 @@
 // controller's fields.
 //
 // A shadow controller, which never dies, is given each committed step too, out of the journal's own
-// text: what a tuner decides after any number of recoveries must be what the shadow decides.
+// text: what a tuner decides after any number of recoveries must be what the shadow decides. What
+// the shadow tells its sweep another one is told that has nothing else (stream_shadow.h).
 //
 // Thread rule: one thread.
 #pragma once
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "tests/sim/environment.h"
+#include "tests/sim/stream_shadow.h"
 #include "tuner/experiment_controller.h"
 #include "tuner/store.h"
 
@@ -31,7 +33,7 @@ class CommitLog {
 
   // The sweep as it was stored; the shadow is made of the same spec.
   void Begin(const StoredExperiment& experiment, const ExperimentSpec& spec,
-             std::unique_ptr<ExperimentController> shadow);
+             std::unique_ptr<ExperimentController> shadow, SweepParts parts);
 
   // The store said that the step is durable.
   void Committed(const JournalStep& step, const Transition& transition);
@@ -124,6 +126,7 @@ class CommitLog {
   std::optional<StoredExperiment> experiment_;
   ExperimentSpec spec_;
   std::unique_ptr<ExperimentController> shadow_;
+  std::optional<StreamShadow> stream_shadow_;
 
   std::vector<Step> steps_;
   std::optional<std::pair<JournalStep, Transition>> in_doubt_;

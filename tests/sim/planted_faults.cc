@@ -6,7 +6,7 @@
 namespace tune::sim {
 namespace {
 
-constexpr std::array<std::pair<PlantedFault, std::string_view>, 12> kNames = {{
+constexpr std::array<std::pair<PlantedFault, std::string_view>, 13> kNames = {{
     {PlantedFault::kAckBeforeCommit, "ack_before_commit"},
     {PlantedFault::kSyncSkipped, "sync_skipped"},
     {PlantedFault::kAnswerBeforeCommit, "answer_before_commit"},
@@ -18,6 +18,7 @@ constexpr std::array<std::pair<PlantedFault, std::string_view>, 12> kNames = {{
     {PlantedFault::kCheckpointRemovedEarly, "checkpoint_removed_early"},
     {PlantedFault::kAnswerLost, "answer_lost"},
     {PlantedFault::kDeviceSharedTwice, "device_shared_twice"},
+    {PlantedFault::kAwayNotInStream, "away_not_in_stream"},
     {PlantedFault::kCheckpointNotSent, "checkpoint_not_sent"},
 }};
 

@@ -20,6 +20,7 @@ enum class PlantedFault {
   kCheckpointRemovedEarly,   // What a trial would go on from is removed.
   kAnswerLost,               // One answer in a hundred is never sent.
   kDeviceSharedTwice,        // Every slice is of the first device.
+  kAwayNotInStream,          // A sweep is not told which of its leases nobody hears.
   kCheckpointNotSent,        // A machine without the tuner's disk keeps what it saved to itself.
 };
 

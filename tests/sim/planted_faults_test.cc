@@ -48,7 +48,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bound{PlantedFault::kJournalTailSkipped, 20}, Bound{PlantedFault::kDuplicateCounted, 20},
         Bound{PlantedFault::kCheckpointBeforeDurable, 100},
         Bound{PlantedFault::kCheckpointRemovedEarly, 100}, Bound{PlantedFault::kAnswerLost, 20},
-        Bound{PlantedFault::kDeviceSharedTwice, 20}, Bound{PlantedFault::kCheckpointNotSent, 60}),
+        Bound{PlantedFault::kDeviceSharedTwice, 20}, Bound{PlantedFault::kCheckpointNotSent, 60},
+        Bound{PlantedFault::kAwayNotInStream, 100}),
     [](const auto& info) { return std::string(PlantedFaultName(info.param.fault)); });
 
 }  // namespace

@@ -170,6 +170,14 @@ void PlantInSending(PlantedFault fault, KeyedRandom& random, std::vector<ToWorke
   }
 }
 
+void PlantInStream(PlantedFault fault, std::vector<SweepEvent>& stream) {
+  if (fault != PlantedFault::kAwayNotInStream) return;
+  std::erase_if(stream, [](const SweepEvent& event) {
+    const auto* const booked = std::get_if<NoticeBooked>(&event);
+    return booked != nullptr && std::holds_alternative<WorkerAway>(booked->notice);
+  });
+}
+
 void PlantInRemoval(PlantedFault fault, SimulatedDisk& disk, const std::string& path) {
   if (fault != PlantedFault::kCheckpointRemovedEarly) return;
   const std::vector<std::string> left = disk.List(path.substr(0, path.rfind('/') + 1));

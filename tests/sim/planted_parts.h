@@ -26,6 +26,7 @@ std::unique_ptr<ExperimentController> PlantInController(
 void PlantInGateway(PlantedFault fault, KeyedRandom& random, const ExperimentController& controller,
                     std::vector<Incoming>& incoming);
 void PlantInSending(PlantedFault fault, KeyedRandom& random, std::vector<ToWorker>& messages);
+void PlantInStream(PlantedFault fault, std::vector<SweepEvent>& stream);
 void PlantInRemoval(PlantedFault fault, SimulatedDisk& disk, const std::string& path);
 
 }  // namespace tune::sim

@@ -168,7 +168,9 @@ Status SimulatedTuner::Create() {
                                                         experiment.name, kArtifactsDir));
   TUNE_ASSIGN_OR_RETURN(
       auto shadow, MakeController(spec, environment_.swarm.seed, experiment.name, kArtifactsDir));
-  log_.Begin(experiment, spec, std::move(shadow));
+  TUNE_ASSIGN_OR_RETURN(
+      auto parts, MakeSweepParts(spec, environment_.swarm.seed, experiment.name, kArtifactsDir));
+  log_.Begin(experiment, spec, std::move(shadow), std::move(parts));
   BeginLoop(experiment, 0, KnownAtStart());
   return OkStatus();
 }
@@ -182,7 +184,9 @@ Status SimulatedTuner::GoOn(const StoredExperiment& experiment, std::optional<in
                           InterpretSpec(document, "space.yaml", experiment.base_dir, true));
     TUNE_ASSIGN_OR_RETURN(auto shadow,
                           MakeController(spec, experiment.seed, experiment.name, kArtifactsDir));
-    log_.Begin(experiment, spec, std::move(shadow));
+    TUNE_ASSIGN_OR_RETURN(auto parts,
+                          MakeSweepParts(spec, experiment.seed, experiment.name, kArtifactsDir));
+    log_.Begin(experiment, spec, std::move(shadow), std::move(parts));
   }
   Result<RecoveredExperiment> recovered = Recover(experiment, kArtifactsDir, *life.store);
   if (!recovered.ok()) {
