@@ -24,320 +24,226 @@
 //   ["v", [[shape, device, lanes, images_per_second, report_count], ...]] LaneSpeedsKnown
 //
 // Stored journals are read by later programs: letters and places are never given another meaning.
-#include <charconv>
 #include <cstdint>
 #include <type_traits>
 
-#include "core/json.h"
-#include "core/value.h"
 #include "tuner/event.h"
+#include "tuner/journal_text.h"
 
 namespace tune {
+namespace journal_text {
 namespace {
-
-constexpr int64_t kWholeSweep = -1;
 
 // ---- to text
 
-void AppendInt(int64_t value, std::string& out) {
-  char digits[24];
-  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
-  out.append(digits, end);
+// A step's own.
+void AppendEvent(const WorkerJoined& event, std::string& out) {
+  out += "\"j\"";
+  AppendField(event.worker.value, out);
+  AppendField(event.name, out);
+  AppendField(event.address, out);
+  AppendField(event.pid, out);
+  AppendField(event.capacity.cpu_milli, out);
+  out += ",[";
+  for (const Device& device : event.capacity.devices) {
+    if (out.back() != '[') out.push_back(',');
+    out.push_back('[');
+    AppendInt(device.index, out);
+    AppendField(device.name, out);
+    AppendField(device.memory_bytes, out);
+    if (!device.uuid.empty()) AppendField(device.uuid, out);
+    out.push_back(']');
+  }
+  out.push_back(']');
+  const bool says_more =
+      !event.session.empty() || !event.held.empty() || !event.ended_sessions.empty();
+  if (event.is_local && !says_more) return;
+  AppendField(event.session, out);
+  out += ",[";
+  for (const HeldAttempt& held : event.held) {
+    if (out.back() != '[') out.push_back(',');
+    out.push_back('[');
+    AppendInt(held.ref.trial.value, out);
+    AppendField(held.ref.attempt.value, out);
+    AppendField(held.ref.epoch.value, out);
+    AppendField(held.cpu_milli, out);
+    AppendSlices(held.slices, out);
+    out.push_back(']');
+  }
+  out.push_back(']');
+  if (event.ended_sessions.empty() && !event.is_local) return;
+  out += ",[";
+  for (const std::string& session : event.ended_sessions) {
+    if (out.back() != '[') out.push_back(',');
+    AppendJsonString(session, out);
+  }
+  out.push_back(']');
+  if (event.is_local) AppendField(1, out);
 }
 
-void AppendField(int64_t value, std::string& out) {
-  out.push_back(',');
-  AppendInt(value, out);
+void AppendEvent(const WorkerGone& event, std::string& out) {
+  out += "\"g\"";
+  AppendField(event.worker.value, out);
+  AppendField(static_cast<int64_t>(event.how), out);
+  if (!event.why.empty()) AppendField(event.why, out);
 }
 
-void AppendField(const std::string& value, std::string& out) {
-  out.push_back(',');
-  AppendJsonString(value, out);
+void AppendEvent(const TunerRestarted& event, std::string& out) {
+  out += "\"t\"";
+  if (event.listens) AppendField(1, out);
 }
 
-void AppendRef(const AttemptRef& ref, std::string& out) {
-  AppendField(ref.trial.value, out);
-  AppendField(ref.attempt.value, out);
-  AppendField(ref.epoch.value, out);
+void AppendEvent(const DeadlinePassed&, std::string& out) { out += "\"d\""; }
+
+void AppendEvent(const WorkerDrainRequested& event, std::string& out) {
+  out += "\"w\"";
+  AppendField(event.worker.value, out);
 }
 
-// A trial, or the whole sweep.
-void AppendTrial(const std::optional<TrialNumber>& trial, std::string& out) {
-  AppendField(trial ? trial->value : kWholeSweep, out);
+void AppendEvent(const DeviceFellAway& event, std::string& out) {
+  out += "\"l\"";
+  AppendField(event.worker.value, out);
+  AppendField(event.message.device, out);
+  AppendField(event.message.why, out);
 }
 
-struct Encoder {
-  std::string& out;
+void AppendEvent(const DeviceMemorySeen& event, std::string& out) {
+  out += "\"m\"";
+  AppendField(event.worker.value, out);
+  AppendRef(event.message.ref, out);
+  AppendField(event.message.bytes, out);
+}
 
-  void operator()(const WorkerJoined& event) const {
-    out += "\"j\"";
-    AppendField(event.worker.value, out);
-    AppendField(event.name, out);
-    AppendField(event.address, out);
-    AppendField(event.pid, out);
-    AppendField(event.capacity.cpu_milli, out);
-    out += ",[";
-    for (const Device& device : event.capacity.devices) {
-      if (out.back() != '[') out.push_back(',');
-      out.push_back('[');
-      AppendInt(device.index, out);
-      AppendField(device.name, out);
-      AppendField(device.memory_bytes, out);
-      if (!device.uuid.empty()) AppendField(device.uuid, out);
-      out.push_back(']');
-    }
-    out.push_back(']');
-    const bool says_more =
-        !event.session.empty() || !event.held.empty() || !event.ended_sessions.empty();
-    if (event.is_local && !says_more) return;
-    AppendField(event.session, out);
-    out += ",[";
-    for (const HeldAttempt& held : event.held) {
-      if (out.back() != '[') out.push_back(',');
-      out.push_back('[');
-      AppendInt(held.ref.trial.value, out);
-      AppendField(held.ref.attempt.value, out);
-      AppendField(held.ref.epoch.value, out);
-      AppendField(held.cpu_milli, out);
-      AppendSlices(held.slices);
-      out.push_back(']');
-    }
-    out.push_back(']');
-    if (event.ended_sessions.empty() && !event.is_local) return;
-    out += ",[";
-    for (const std::string& session : event.ended_sessions) {
-      if (out.back() != '[') out.push_back(',');
-      AppendJsonString(session, out);
-    }
-    out.push_back(']');
-    if (event.is_local) AppendField(1, out);
-  }
+}  // namespace
 
-  void AppendSlices(const std::vector<DeviceSlice>& slices) const {
-    bool has_memory = false;
-    out += ",[";
-    for (const DeviceSlice& slice : slices) {
-      if (out.back() != '[') out.push_back(',');
-      AppendInt(slice.device, out);
-      AppendField(slice.milli, out);
-      has_memory = has_memory || slice.memory_bytes != 0;
-    }
-    out.push_back(']');
-    if (!has_memory) return;
-    out += ",[";
-    for (const DeviceSlice& slice : slices) {
-      if (out.back() != '[') out.push_back(',');
-      AppendInt(slice.memory_bytes, out);
-    }
-    out.push_back(']');
+void AppendSlices(const std::vector<DeviceSlice>& slices, std::string& out) {
+  bool has_memory = false;
+  out += ",[";
+  for (const DeviceSlice& slice : slices) {
+    if (out.back() != '[') out.push_back(',');
+    AppendInt(slice.device, out);
+    AppendField(slice.milli, out);
+    has_memory = has_memory || slice.memory_bytes != 0;
   }
+  out.push_back(']');
+  if (!has_memory) return;
+  out += ",[";
+  for (const DeviceSlice& slice : slices) {
+    if (out.back() != '[') out.push_back(',');
+    AppendInt(slice.memory_bytes, out);
+  }
+  out.push_back(']');
+}
 
-  void operator()(const WorkerGone& event) const {
-    out += "\"g\"";
-    AppendField(event.worker.value, out);
-    AppendField(static_cast<int64_t>(event.how), out);
-    if (!event.why.empty()) AppendField(event.why, out);
+// What a sweep's stream has, too.
+void AppendEvent(const ReportArrived& event, std::string& out) {
+  const Report& report = event.message.report;
+  out += "\"r\"";
+  AppendField(event.worker.value, out);
+  AppendRef(event.message.ref, out);
+  AppendField(event.message.sequence, out);
+  AppendField(report.iteration, out);
+  AppendField(report.final ? 1 : 0, out);
+  out += ",[";
+  for (const auto& [name, value] : report.metrics) {
+    if (out.back() != '[') out.push_back(',');
+    AppendJsonString(name, out);
+    out.push_back(',');
+    AppendJsonNumber(value, out);
   }
+  out.push_back(']');
+  if (report.has_checkpoint) {
+    AppendField(report.checkpoint.path, out);
+    AppendField(report.checkpoint.bytes, out);
+    AppendField(report.checkpoint.checksum, out);
+  }
+  if (!report.note.empty() || !report.reading.empty()) AppendField(report.note, out);
+  if (!report.reading.empty()) AppendField(report.reading, out);
+}
 
-  void operator()(const ReportArrived& event) const {
-    const Report& report = event.message.report;
-    out += "\"r\"";
-    AppendField(event.worker.value, out);
-    AppendRef(event.message.ref, out);
-    AppendField(event.message.sequence, out);
-    AppendField(report.iteration, out);
-    AppendField(report.final ? 1 : 0, out);
-    out += ",[";
-    for (const auto& [name, value] : report.metrics) {
-      if (out.back() != '[') out.push_back(',');
-      AppendJsonString(name, out);
-      out.push_back(',');
-      AppendJsonNumber(value, out);
-    }
-    out.push_back(']');
-    if (report.has_checkpoint) {
-      AppendField(report.checkpoint.path, out);
-      AppendField(report.checkpoint.bytes, out);
-      AppendField(report.checkpoint.checksum, out);
-    }
-    if (!report.note.empty() || !report.reading.empty()) AppendField(report.note, out);
-    if (!report.reading.empty()) AppendField(report.reading, out);
+void AppendEvent(const AttemptFinished& event, std::string& out) {
+  out += "\"e\"";
+  AppendField(event.worker.value, out);
+  AppendRef(event.message.ref, out);
+  out += ",\"";
+  out += OutcomeName(event.message.outcome);
+  out.push_back('"');
+  AppendField(event.message.error, out);
+  if (event.message.detail != EndDetail::kNone) {
+    AppendField(static_cast<int64_t>(event.message.detail), out);
   }
+}
 
-  void operator()(const AttemptFinished& event) const {
-    out += "\"e\"";
-    AppendField(event.worker.value, out);
-    AppendRef(event.message.ref, out);
-    out += ",\"";
-    out += OutcomeName(event.message.outcome);
-    out.push_back('"');
-    AppendField(event.message.error, out);
-    if (event.message.detail != EndDetail::kNone) {
-      AppendField(static_cast<int64_t>(event.message.detail), out);
-    }
-  }
+void AppendEvent(const InterruptRequested&, std::string& out) { out += "\"i\""; }
 
-  void operator()(const InterruptRequested&) const { out += "\"i\""; }
-  void operator()(const TunerRestarted& event) const {
-    out += "\"t\"";
-    if (event.listens) AppendField(1, out);
-  }
-  void operator()(const SamplesExtended& event) const {
-    out += "\"s\"";
-    AppendField(event.samples, out);
-  }
-  void operator()(const DeadlinePassed&) const { out += "\"d\""; }
-  void operator()(const TunerSlept& event) const {
-    out += "\"z\"";
-    AppendField(event.duration.us, out);
-  }
-  void operator()(const PauseRequested& event) const {
-    out += "\"p\"";
-    AppendTrial(event.trial, out);
-    AppendField(event.now ? 1 : 0, out);
-  }
-  void operator()(const UnpauseRequested& event) const {
-    out += "\"u\"";
-    AppendTrial(event.trial, out);
-  }
-  void operator()(const StopRequested& event) const {
-    out += "\"x\"";
-    AppendTrial(event.trial, out);
-    AppendField(event.now ? 1 : 0, out);
-  }
-  void operator()(const MaxConcurrentChanged& event) const {
-    out += "\"c\"";
-    AppendField(event.max_concurrent, out);
-  }
-  void operator()(const SettingsChanged& event) const {
-    out += "\"n\"";
-    AppendField(event.document, out);
-  }
-  void operator()(const ProgramChanged& event) const {
-    out += "\"h\"";
-    for (const std::string& line : event.differences) AppendField(line, out);
-  }
-  void operator()(const WorkerDrainRequested& event) const {
-    out += "\"w\"";
-    AppendField(event.worker.value, out);
-  }
-  void operator()(const ErroredRetried&) const { out += "\"a\""; }
-  void operator()(const DeviceFellAway& event) const {
-    out += "\"l\"";
-    AppendField(event.worker.value, out);
-    AppendField(event.message.device, out);
-    AppendField(event.message.why, out);
-  }
-  void operator()(const DeviceMemorySeen& event) const {
-    out += "\"m\"";
-    AppendField(event.worker.value, out);
-    AppendRef(event.message.ref, out);
-    AppendField(event.message.bytes, out);
-  }
-  void operator()(const LaneSpeedsKnown& event) const {
-    out += "\"v\",[";
-    for (const LaneSpeedRow& row : event.speeds) {
-      out += out.back() == '[' ? "[" : ",[";
-      AppendJsonString(row.kind.shape, out);
-      AppendField(row.kind.device, out);
-      AppendField(row.speed.lanes, out);
-      out.push_back(',');
-      AppendJsonNumber(row.speed.images_per_second, out);
-      AppendField(row.speed.report_count, out);
-      out.push_back(']');
-    }
+void AppendEvent(const SamplesExtended& event, std::string& out) {
+  out += "\"s\"";
+  AppendField(event.samples, out);
+}
+
+void AppendEvent(const TunerSlept& event, std::string& out) {
+  out += "\"z\"";
+  AppendField(event.duration.us, out);
+}
+
+void AppendEvent(const PauseRequested& event, std::string& out) {
+  out += "\"p\"";
+  AppendTrial(event.trial, out);
+  AppendField(event.now ? 1 : 0, out);
+}
+
+void AppendEvent(const UnpauseRequested& event, std::string& out) {
+  out += "\"u\"";
+  AppendTrial(event.trial, out);
+}
+
+void AppendEvent(const StopRequested& event, std::string& out) {
+  out += "\"x\"";
+  AppendTrial(event.trial, out);
+  AppendField(event.now ? 1 : 0, out);
+}
+
+void AppendEvent(const MaxConcurrentChanged& event, std::string& out) {
+  out += "\"c\"";
+  AppendField(event.max_concurrent, out);
+}
+
+void AppendEvent(const SettingsChanged& event, std::string& out) {
+  out += "\"n\"";
+  AppendField(event.document, out);
+}
+
+void AppendEvent(const ProgramChanged& event, std::string& out) {
+  out += "\"h\"";
+  for (const std::string& line : event.differences) AppendField(line, out);
+}
+
+void AppendEvent(const ErroredRetried&, std::string& out) { out += "\"a\""; }
+
+void AppendEvent(const LaneSpeedsKnown& event, std::string& out) {
+  out += "\"v\",[";
+  for (const LaneSpeedRow& row : event.speeds) {
+    out += out.back() == '[' ? "[" : ",[";
+    AppendJsonString(row.kind.shape, out);
+    AppendField(row.kind.device, out);
+    AppendField(row.speed.lanes, out);
+    out.push_back(',');
+    AppendJsonNumber(row.speed.images_per_second, out);
+    AppendField(row.speed.report_count, out);
     out.push_back(']');
   }
-};
+  out.push_back(']');
+}
 
 // ---- from text
 
-// The fields of one event, taken in order. The first that is not what is asked for sets `failed`;
-// what follows is empty.
-class Fields {
- public:
-  explicit Fields(Value::List& list) : list_(list) {}
-
-  int64_t Int() {
-    const Value* const value = Next();
-    if (value != nullptr && value->is_int()) return value->AsInt();
-    failed_ = true;
-    return 0;
-  }
-  bool Flag() {
-    const int64_t value = Int();
-    if (value != 0 && value != 1) failed_ = true;
-    return value == 1;
-  }
-  double Number() {
-    const Value* const value = Next();
-    const std::optional<double> number = value == nullptr ? std::nullopt : ReadNumber(*value);
-    if (!number.has_value()) failed_ = true;
-    return number.value_or(0);
-  }
-  std::string Text() {
-    Value* const value = Next();
-    if (value != nullptr && value->is_string()) return value->AsString();
-    failed_ = true;
-    return std::string();
-  }
-  Value::List List() {
-    Value* const value = Next();
-    if (value != nullptr && value->is_list()) return std::move(value->AsList());
-    failed_ = true;
-    return {};
-  }
-  AttemptRef Ref() {
-    AttemptRef ref;
-    ref.trial = TrialNumber{Int()};
-    ref.attempt = AttemptNumber{Int()};
-    ref.epoch = LeaseEpoch{Int()};
-    return ref;
-  }
-
-  std::optional<TrialNumber> Trial() {
-    const int64_t trial = Int();
-    return trial == kWholeSweep ? std::nullopt : std::optional(TrialNumber{trial});
-  }
-  // An enumerator from 0 to `last`.
-  template <typename Enum>
-  Enum OneOf(Enum last) {
-    const int64_t value = Int();
-    if (value >= 0 && value <= static_cast<int64_t>(last)) return static_cast<Enum>(value);
-    failed_ = true;
-    return Enum{};
-  }
-
-  void Fail() { failed_ = true; }
-  bool AtEnd() const { return next_ == list_.size(); }
-  size_t Left() const { return list_.size() - next_; }
-  // All taken, and each was right.
-  bool Good() const { return !failed_ && AtEnd(); }
-
- private:
-  Value* Next() { return next_ < list_.size() ? &list_[next_++] : nullptr; }
-
-  Value::List& list_;
-  size_t next_ = 0;
-  bool failed_ = false;
-};
+namespace {
 
 HeldAttempt ReadHeldAttempt(Fields& fields) {
   HeldAttempt held;
   held.ref = fields.Ref();
   held.cpu_milli = fields.Int();
-  Value::List slices = fields.List();
-  Fields inner(slices);
-  while (!inner.AtEnd()) {
-    const int64_t device = inner.Int();
-    held.slices.push_back(DeviceSlice{device, inner.Int()});
-  }
-  if (!inner.Good()) fields.Fail();
-  if (fields.AtEnd()) return held;
-  Value::List memory = fields.List();
-  Fields bytes(memory);
-  for (DeviceSlice& slice : held.slices) slice.memory_bytes = bytes.Int();
-  if (!bytes.Good()) fields.Fail();
+  held.slices = ReadSlices(fields);
   return held;
 }
 
@@ -475,8 +381,9 @@ ProgramChanged ReadProgramChanged(Fields& fields) {
   return event;
 }
 
-Event ReadEvent(Fields& fields) {
-  const std::string letter = fields.Text();
+}  // namespace
+
+Event ReadEvent(const std::string& letter, Fields& fields) {
   if (letter == "r") return ReadReportArrived(fields);
   if (letter == "e") return ReadAttemptFinished(fields);
   if (letter == "j") return ReadWorkerJoined(fields);
@@ -501,36 +408,37 @@ Event ReadEvent(Fields& fields) {
   return DeadlinePassed{};
 }
 
-}  // namespace
+void AppendAnyEvent(const Event& event, std::string& out) {
+  std::visit([&out](const auto& e) { AppendEvent(e, out); }, event);
+}
+
+std::vector<DeviceSlice> ReadSlices(Fields& fields) {
+  std::vector<DeviceSlice> slices;
+  Value::List shares = fields.List();
+  Fields inner(shares);
+  while (!inner.AtEnd()) {
+    const int64_t device = inner.Int();
+    slices.push_back(DeviceSlice{device, inner.Int()});
+  }
+  if (!inner.Good()) fields.Fail();
+  if (fields.AtEnd()) return slices;
+  Value::List memory = fields.List();
+  Fields bytes(memory);
+  for (DeviceSlice& slice : slices) slice.memory_bytes = bytes.Int();
+  if (!bytes.Good()) fields.Fail();
+  return slices;
+}
+
+}  // namespace journal_text
 
 std::string EncodeEvents(const std::vector<Event>& events) {
-  std::string out;
-  out.reserve(events.size() * 96 + 2);
-  out.push_back('[');
-  for (const Event& event : events) {
-    out += out.size() == 1 ? "[" : ",[";
-    std::visit(Encoder{out}, event);
-    out.push_back(']');
-  }
-  out.push_back(']');
-  return out;
+  return journal_text::EncodeList(events, journal_text::AppendAnyEvent);
 }
 
 Result<std::vector<Event>> DecodeEvents(std::string_view text) {
-  Result<Value> batch = ParseJson(text);
-  if (!batch.ok()) return DataLoss("a journal step cannot be read: " + batch.status().message());
-  if (!batch->is_list()) return DataLoss("a journal step cannot be read: it is no list");
-  std::vector<Event> events;
-  events.reserve(batch->AsList().size());
-  for (Value& entry : batch->AsList()) {
-    const std::string place =
-        "event " + std::to_string(events.size() + 1) + " of a journal step cannot be read";
-    if (!entry.is_list()) return DataLoss(place + ": it is no list");
-    Fields fields(entry.AsList());
-    events.push_back(ReadEvent(fields));
-    if (!fields.Good()) return DataLoss(place + ": " + ToJson(entry).substr(0, 200));
-  }
-  return events;
+  return journal_text::DecodeList<Event>(text, [](journal_text::Fields& fields) {
+    return journal_text::ReadEvent(fields.Text(), fields);
+  });
 }
 
 }  // namespace tune

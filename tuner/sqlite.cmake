@@ -1,7 +1,7 @@
 # The journal's text, the words and lines of the database, and the store over SQLite.
 tune_library(tune_events
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/event_codec.cc ${CMAKE_CURRENT_LIST_DIR}/names.cc
-    ${CMAKE_CURRENT_LIST_DIR}/row_lines.cc
+    ${CMAKE_CURRENT_LIST_DIR}/row_lines.cc ${CMAKE_CURRENT_LIST_DIR}/sweep_event_codec.cc
   DEPS tune_core tune_placement)
 
 find_package(SQLite3 REQUIRED)

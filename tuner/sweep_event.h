@@ -8,11 +8,13 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "core/ids.h"
 #include "core/resources.h"
+#include "core/status.h"
 #include "core/time.h"
 #include "tuner/event.h"
 #include "tuner/lease_event.h"
@@ -83,6 +85,10 @@ using SweepEvent =
                  ErroredRetried, LaneSpeedsKnown, TimeSet, TimeLimitsChecked, LifeEnded, LifeBegan,
                  WentOn, Reported, LeaseEnded, NoticeBooked, NoticeHeeded, TrialTaken, Granted,
                  GrantedAhead, NoMoreTold, PlaceableSeen, MemoryLearned, StepEnded>;
+
+// One line of JSON a step, and back, as EncodeEvents (event.h).
+std::string EncodeStream(const std::vector<SweepEvent>& stream);
+Result<std::vector<SweepEvent>> DecodeStream(std::string_view text);
 
 struct SweepAnswer {
   bool is_news = false;

@@ -93,7 +93,10 @@ void CommitLog::Absorb(const JournalStep& step, const Transition& transition, bo
   if (const auto broken = shadow_->BrokenInvariant()) Fail(*broken);
   std::vector<SweepEvent> stream = shadow_->TakeStream();
   PlantInStream(environment_.swarm.planted, stream);
-  if (const auto other = stream_shadow_->Follow(stream, shadows)) Fail(*other);
+  const std::string text = EncodeStream(stream);
+  const Result<std::vector<SweepEvent>> stored = DecodeStream(text);
+  if (!stored.ok()) return Fail("the stream cannot be read: " + stored.status().message());
+  if (const auto other = stream_shadow_->Follow(*stored, shadows)) Fail(*other + ": " + text);
   Count(*events, transition);
   turns_.emplace_back();
   TakeEvents(*events, transition);
