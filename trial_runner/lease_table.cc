@@ -81,8 +81,8 @@ LeaseTable::Rejoined LeaseTable::Rejoin(WorkerId from, WorkerId to, const Worker
       Occupy(to, attempt);
       continue;
     }
-    Run(books, Lease{attempt.ref, placement, running->second.rank});
-    rejoined.kept.push_back(attempt.ref);
+    rejoined.kept.push_back(Lease{attempt.ref, placement, running->second.rank});
+    Run(books, rejoined.kept.back());
   }
   for (const auto& [epoch, lease] : before.running) {
     if (books.running.contains(epoch)) continue;
@@ -96,7 +96,8 @@ LeaseTable::Rejoined LeaseTable::Rejoin(WorkerId from, WorkerId to, const Worker
     Run(books, rejoined.unsent.back());
   }
   const auto by_epoch = [](const AttemptRef& a, const AttemptRef& b) { return a.epoch < b.epoch; };
-  std::sort(rejoined.kept.begin(), rejoined.kept.end(), by_epoch);
+  std::sort(rejoined.kept.begin(), rejoined.kept.end(),
+            [&by_epoch](const Lease& a, const Lease& b) { return by_epoch(a.ref, b.ref); });
   std::sort(rejoined.unknown.begin(), rejoined.unknown.end(), by_epoch);
   return rejoined;
 }
@@ -236,6 +237,13 @@ bool LeaseTable::IsRunning(WorkerId worker, const AttemptRef& ref) const {
   if (books == workers_.end()) return false;
   const auto lease = books->second.running.find(ref.epoch);
   return lease != books->second.running.end() && lease->second.ref == ref;
+}
+
+void LeaseTable::Restore(const Lease& lease, bool is_queued) {
+  WorkerBooks& books = workers_.at(lease.placement.worker);
+  if (!is_queued) return Run(books, lease);
+  books.ahead.push_back(lease.ref);
+  ++ahead_count_;
 }
 
 LeaseTable::Ended LeaseTable::End(WorkerId worker, const AttemptRef& ref) {

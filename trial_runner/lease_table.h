@@ -12,6 +12,7 @@
 // Thread rule: one thread. Pure: no time, no randomness.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <optional>
@@ -63,7 +64,7 @@ class LeaseTable {
   // The worker `from`, which takes no leases ahead, came back as `to`. What of `held` it has a
   // lease for runs on, where the worker says. Each list is in order of epoch.
   struct Rejoined {
-    std::vector<AttemptRef> kept;     // Held.
+    std::vector<Lease> kept;          // Held.
     std::vector<Lease> unsent;        // Running by our books, and never heard of by the worker.
     std::vector<AttemptRef> lost;     // As unsent, but there is no room for it any more.
     std::vector<AttemptRef> unknown;  // Held without a lease.
@@ -94,6 +95,11 @@ class LeaseTable {
 
   // Whether the worker holds this very lease, running.
   bool IsRunning(WorkerId worker, const AttemptRef& ref) const;
+
+  // As it was granted in another life, or took over, on a worker that is there: by age.
+  void Restore(const Lease& lease, bool is_queued);
+  // No lease gets this epoch, or an earlier one.
+  void BeginAfter(LeaseEpoch epoch) { last_epoch_ = std::max(last_epoch_, epoch); }
 
   // An end arrived. `known` is false for a lease that the worker does not hold (late, or from the
   // dead): nothing changed but the count of ends.

@@ -36,12 +36,44 @@ std::optional<Instant> Cluster::NextReturn() const {
   return next;
 }
 
+// ---- lives of the tuner
+
+Status Cluster::Restore(const std::vector<WorkerRow>& workers, const std::set<WorkerId>& may_queue,
+                        const Holdings& held) {
+  leases_ = LeaseTable();
+  workers_ = WorkerBook();
+  for (const WorkerRow& row : workers) {
+    workers_.Restore(row);
+    const bool is_there = row.state == WorkerState::kAlive || row.state == WorkerState::kDraining;
+    if (!is_there) continue;
+    leases_.AddWorker(row.worker, row.capacity, row.is_local && may_queue.contains(row.worker));
+    if (row.state == WorkerState::kDraining) leases_.Drain(row.worker);
+  }
+  for (const auto& [lease, is_queued, is_away] : held.leases) {
+    const WorkerId worker = lease.placement.worker;
+    if (!leases_.HasWorker(worker)) {
+      return DataLoss("trial " + std::to_string(lease.ref.trial.value) + " runs on worker " +
+                      std::to_string(worker.value) + ", which is not there");
+    }
+    leases_.Restore(lease, is_queued);
+    if (!is_away || leases_.IsAway(worker)) continue;
+    leases_.SetAway(worker);
+    workers_.SetAway(worker, workers_.At(worker).row.last_seen_at);
+  }
+  leases_.BeginAfter(held.last_epoch);
+  return OkStatus();
+}
+
+void Cluster::WriteAll() {
+  for (const auto& [worker, record] : workers_.all()) out_.workers.push_back(record.row);
+}
+
 // ---- workers
 
 std::optional<Notices> Cluster::EndFormer(const std::string& session, Instant now) {
   if (session.empty()) return std::nullopt;
   for (const auto& [id, record] : workers_.all()) {
-    if (record.is_local || record.session != session || !leases_.HasWorker(id)) continue;
+    if (record.row.is_local || record.row.session != session || !leases_.HasWorker(id)) continue;
     const std::string& name = record.row.name;
     out_.actions.push_back(DisconnectWorker{id});
     Say("worker " + name + " is lost: its process ended");
@@ -77,11 +109,12 @@ Notices Cluster::Rejoin(WorkerId from, const WorkerJoined& event, Instant now) {
   out_.actions.push_back(DisconnectWorker{from});
   Say("worker " + event.name + " is back");
   workers_.CarryOver(from, event.worker);
+  Write(workers_.At(event.worker), now);
 
   const WorkerId to = event.worker;
   const LeaseTable::Rejoined rejoined = leases_.Rejoin(from, to, event.capacity, event.held);
   Notices notices = {WorkerBack{from, to}};
-  for (const AttemptRef& ref : rejoined.kept) notices.push_back(LeaseKept{ref, from, to});
+  for (const LeaseTable::Lease& lease : rejoined.kept) notices.push_back(LeaseKept{lease, from});
   for (const LeaseTable::Lease& lease : rejoined.unsent) {
     notices.push_back(LeaseUnsent{Describe(lease), from});
   }
@@ -96,7 +129,7 @@ Notices Cluster::Leave(const WorkerGone& event, bool may_wait, Duration lease, I
   if (!leases_.HasWorker(event.worker)) return {};  // It said goodbye before its connection ended.
   const WorkerRecord& record = workers_.At(event.worker);
   const std::string& name = record.row.name;
-  if (event.how == Departure::kBroken && may_wait && !record.is_local &&
+  if (event.how == Departure::kBroken && may_wait && !record.row.is_local &&
       leases_.HoldsAny(event.worker)) {
     if (leases_.IsAway(event.worker)) return {};
     Say("the connection to worker " + name + " broke; its trials are waited for, " +
@@ -222,7 +255,7 @@ bool Cluster::Avoids(const Want& want) const {
 
 // Nothing has gone well since where it failed, and elsewhere it would.
 bool Cluster::MayPutOff(const Want& want) const {
-  return want.may_be_put_off && workers_.At(*want.failed_on).failed_starts > 0 &&
+  return want.may_be_put_off && workers_.At(*want.failed_on).row.failed_starts > 0 &&
          HasGoodOtherThan(*want.failed_on, want.request);
 }
 
@@ -248,7 +281,7 @@ GrantedRank Cluster::GrantAhead(WorkerId worker, const Candidate& candidate) {
 }
 
 LeaseTable::Ended Cluster::End(WorkerId worker, const AttemptRef& ref) {
-  if (leases_.HasWorker(worker) && !workers_.At(worker).is_local) acknowledge_.insert(worker);
+  if (leases_.HasWorker(worker) && !workers_.At(worker).row.is_local) acknowledge_.insert(worker);
   return leases_.End(worker, ref);
 }
 
@@ -314,18 +347,27 @@ std::string Cluster::Capacities() const {
 
 // ---- how attempts go on a worker
 
+void Cluster::NoteReport(WorkerId worker) {
+  if (workers_.NoteReport(worker)) out_.workers.push_back(workers_.At(worker).row);
+}
+
+void Cluster::NoteFailedStart(WorkerId worker) {
+  if (workers_.NoteFailedStart(worker)) out_.workers.push_back(workers_.At(worker).row);
+}
+
 std::set<WorkerId> Cluster::Shunned(const ResourceRequest& request) {
   std::set<WorkerId> shunned;
   for (const WorkerId id : workers_.unproven()) {
     WorkerRecord& record = workers_.At(id);
-    if (record.failed_starts < kFailedStartsMax || !leases_.HasWorker(id) || request.workers > 1 ||
-        !HasGoodOtherThan(id, request)) {
+    if (record.row.failed_starts < kFailedStartsMax || !leases_.HasWorker(id) ||
+        request.workers > 1 || !HasGoodOtherThan(id, request)) {
       continue;
     }
     shunned.insert(id);
-    if (std::exchange(record.is_shunning_said, true)) continue;
+    if (std::exchange(record.row.is_shunning_said, true)) continue;
+    out_.workers.push_back(record.row);
     Say("worker " + record.row.name + " gets no more trials: the first " +
-        Counted(record.failed_starts, "attempt") +
+        Counted(record.row.failed_starts, "attempt") +
         " on it failed before any report, while other workers' trials report; see what is wrong "
         "there (tune logs), and let it join again");
   }
@@ -334,7 +376,8 @@ std::set<WorkerId> Cluster::Shunned(const ResourceRequest& request) {
 
 bool Cluster::HasGoodOtherThan(WorkerId worker, const ResourceRequest& request) const {
   return std::any_of(workers_.all().begin(), workers_.all().end(), [&](const auto& entry) {
-    return entry.first != worker && entry.second.has_reported && entry.second.failed_starts == 0 &&
+    const WorkerRow& row = entry.second.row;
+    return entry.first != worker && row.has_reported && row.failed_starts == 0 &&
            leases_.CouldTakeOn(entry.first, request);
   });
 }

@@ -13,6 +13,7 @@
 
 #include "core/ids.h"
 #include "core/resources.h"
+#include "core/status.h"
 #include "core/time.h"
 #include "trial_runner/lease_table.h"
 #include "tuner/event.h"
@@ -39,6 +40,17 @@ class Cluster {
   bool IsEmpty() const { return leases_.Views().empty(); }
   // When the first of those that are away is no longer waited for.
   std::optional<Instant> NextReturn() const;
+
+  // ---- lives of the tuner
+
+  // As it was, from its rows and from what the sweep holds; how long workers that are away are
+  // waited for is to be said anew. kDataLoss where the two do not go together: somebody changed the
+  // rows.
+  // `may_queue`: leases ahead may be granted there (Join).
+  Status Restore(const std::vector<WorkerRow>& workers, const std::set<WorkerId>& may_queue,
+                 const Holdings& held);
+  // The rows of all workers: those of an older build say less.
+  void WriteAll();
 
   // ---- workers
 
@@ -90,8 +102,8 @@ class Cluster {
 
   // ---- how attempts go on a worker
 
-  void NoteReport(WorkerId worker) { workers_.NoteReport(worker); }
-  void NoteFailedStart(WorkerId worker) { workers_.NoteFailedStart(worker); }
+  void NoteReport(WorkerId worker);
+  void NoteFailedStart(WorkerId worker);
   // The workers that are given nothing while others are there.
   std::set<WorkerId> Shunned(const ResourceRequest& request);
 

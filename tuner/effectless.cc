@@ -48,7 +48,7 @@ bool HasDevice(WorkerId worker, int64_t device, const ExperimentController& cont
 bool IsStray(const AttemptFinished& event, const ExperimentController& controller,
              const Moved& moved) {
   const auto record = controller.workers().find(event.worker);
-  if (record == controller.workers().end() || record->second.is_local) return false;
+  if (record == controller.workers().end() || record->second.row.is_local) return false;
   return !MayBeAlive(event.worker, event.message.ref, controller, moved);
 }
 

@@ -1,5 +1,6 @@
 // What happens to an experiment from outside, as values. The controller's state is a function of
-// its spec and its events in order; the journal is that list.
+// its spec and its events in order. What of it its sweep is told is the journal (sweep_event.h);
+// before schema 9 the journal was the list of these events.
 #pragma once
 
 #include <optional>
@@ -130,8 +131,7 @@ using Event = std::variant<WorkerJoined, WorkerGone, ReportArrived, AttemptFinis
                            MaxConcurrentChanged, ErroredRetried, DeviceFellAway, DeviceMemorySeen,
                            LaneSpeedsKnown, SettingsChanged, WorkerDrainRequested, ProgramChanged>;
 
-// One line of JSON a batch for the journal, and back. Numbers keep their bits, NaN and the
-// infinities too.
+// One line of JSON a batch, and back. Numbers keep their bits, NaN and the infinities too.
 std::string EncodeEvents(const std::vector<Event>& events);
 Result<std::vector<Event>> DecodeEvents(std::string_view text);
 

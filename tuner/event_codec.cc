@@ -1,5 +1,5 @@
-// The journal's text. A batch is a JSON list of events, an event a list that begins with its
-// letter:
+// The text of journals before schema 9, of which the stream's has a part. A batch is a JSON list of
+// events, an event a list that begins with its letter:
 //
 //   ["j", worker, name, address, pid, cpu_milli, [[index, name, memory_bytes], ...]]   WorkerJoined
 //        a device of the driver's: [index, name, memory_bytes, uuid]

@@ -38,8 +38,27 @@ Transition ExperimentController::Apply(const std::vector<Event>& events, Instant
 
 SweepAnswer ExperimentController::Tell(SweepEvent event) {
   SweepAnswer answer = sweep_.Apply(event);
-  if (records_stream_) stream_.push_back(std::move(event));
+  out_.stream.push_back(std::move(event));
   return answer;
+}
+
+Transition ExperimentController::Follow(const std::vector<SweepEvent>& stream) {
+  for (const SweepEvent& event : stream) {
+    if (const auto* const time = std::get_if<TimeSet>(&event)) now_ = time->at;
+    sweep_.Apply(event);
+    sweep_.TakeWishes();  // They were heard.
+  }
+  sweep_.CheckInvariants();
+  sweep_.Conclude();
+  return std::exchange(out_, Transition{});
+}
+
+Status ExperimentController::RestoreCluster(const std::vector<WorkerRow>& workers) {
+  std::set<WorkerId> may_queue;
+  for (const WorkerRow& row : workers) {
+    if (sweep_.MayQueue(row.capacity)) may_queue.insert(row.worker);
+  }
+  return cluster_.Restore(workers, may_queue, sweep_.leases().All());
 }
 
 void ExperimentController::SetNow(Instant now) {
@@ -104,7 +123,7 @@ void ExperimentController::On(const TunerRestarted& event) {
   for (const WorkerView& view : leases().Views()) {
     // The end of another's trials may have ended the sweep, and the wait for this one.
     if (!leases().HasWorker(view.worker)) continue;
-    const bool may_come_back = event.listens && !cluster_.workers().At(view.worker).is_local &&
+    const bool may_come_back = event.listens && !cluster_.workers().At(view.worker).row.is_local &&
                                leases().HoldsAny(view.worker);
     if (may_come_back) continue;
     Heed(cluster_.Remove(view.worker, WorkerState::kLost, "the tuner ended", now_));
@@ -264,7 +283,7 @@ void ExperimentController::EndStep() {
 bool ExperimentController::HasLocalWorker() const {
   const std::vector<WorkerView> views = leases().Views();
   return std::any_of(views.begin(), views.end(), [this](const WorkerView& view) {
-    return cluster_.workers().At(view.worker).is_local;
+    return cluster_.workers().At(view.worker).row.is_local;
   });
 }
 

@@ -40,9 +40,17 @@ class ExperimentController {
   // unknown worker, a dead lease) is answered with a refusal and changes nothing.
   Transition Apply(const std::vector<Event>& events, Instant now);
 
-  // From now on what the sweep is told is kept until it is taken: its stream.
-  void RecordStream() { records_stream_ = true; }
-  std::vector<SweepEvent> TakeStream() { return std::exchange(stream_, {}); }
+  // ---- what was committed before, in a fresh one (recovery.h)
+
+  // A step by its sweep's stream alone: the sweep, and its rows, become what they were. The cluster
+  // is none until it is restored, after the last step.
+  Transition Follow(const std::vector<SweepEvent>& stream);
+  Status RestoreCluster(const std::vector<WorkerRow>& workers);
+  // Or it came of Apply, in a journal of an older build: the next step writes all that its rows
+  // have now.
+  void WriteAllWorkers() { cluster_.WriteAll(); }
+
+  // ----
 
   // When Apply({DeadlinePassed}) must be called at the latest; nothing when only events can change
   // something.
@@ -120,8 +128,6 @@ class ExperimentController {
   Cluster cluster_;
   Sweep sweep_;
   std::deque<Notice> notices_;  // Not heeded yet.
-  bool records_stream_ = false;
-  std::vector<SweepEvent> stream_;
 };
 
 }  // namespace tune

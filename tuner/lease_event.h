@@ -54,6 +54,18 @@ struct Neighbours {
   std::string device;  // As of GrantedRank.
 };
 
+// ---- from the sweep, when the tuner begins another life: what it holds
+
+struct HeldLease {
+  LeaseTable::Lease lease;
+  bool is_queued = false;
+  bool is_away = false;  // Its worker is: nobody hears it.
+};
+struct Holdings {
+  std::vector<HeldLease> leases;  // By age.
+  LeaseEpoch last_epoch;          // Of all that there ever were.
+};
+
 // ---- to the sweep: what became of leases
 
 // It ran, or waited in a queue, and its end arrived.
@@ -85,11 +97,10 @@ struct WorkerBack {
   WorkerId from;
   WorkerId to;
 };
-// it runs on there;
+// it runs on there, in this place;
 struct LeaseKept {
-  AttemptRef ref;
+  LeaseTable::Lease lease;
   WorkerId from;
-  WorkerId to;
 };
 // it shall run there, but its start never came;
 struct LeaseUnsent {

@@ -12,6 +12,13 @@
 #include "tuner/spec_reader.h"
 
 namespace tune {
+namespace {
+
+constexpr char kChangedByOtherMeans[] =
+    "; the database was changed by other means. Go on from a backup, or look at what is there "
+    "with tune results";
+
+}  // namespace
 
 Result<SweepParts> MakeSweepParts(const ExperimentSpec& spec, uint64_t seed,
                                   const std::string& name, const std::string& artifacts_dir,
@@ -55,19 +62,37 @@ Result<std::unique_ptr<ExperimentController>> FreshController(const StoredExperi
   return controller;
 }
 
+Result<Transition> FollowStep(const JournalStep& step, ExperimentController& controller) {
+  if (IsStream(step.events)) {
+    TUNE_ASSIGN_OR_RETURN(const std::vector<SweepEvent> stream, DecodeStream(step.events));
+    return controller.Follow(stream);
+  }
+  TUNE_ASSIGN_OR_RETURN(const std::vector<Event> events, DecodeEvents(step.events));
+  return controller.Apply(events, step.at);
+}
+
 Result<int64_t> Replay(Store& store, ExperimentId experiment, ExperimentController& controller) {
   int64_t last_step = 0;
+  bool is_of_older_build = false;
   TUNE_RETURN_IF_ERROR(store.EachStep(experiment, [&](const JournalStep& step) -> Status {
     const auto place = [&step] { return "journal step " + std::to_string(step.step); };
     if (step.step != last_step + 1) {
       return DataLoss(place() + " follows step " + std::to_string(last_step));
     }
-    const Result<std::vector<Event>> events = DecodeEvents(step.events);
-    if (!events.ok()) return events.status().At(place());
-    controller.Apply(*events, step.at);
+    const Result<Transition> rows = FollowStep(step, controller);
+    if (!rows.ok()) return rows.status().At(place());
+    is_of_older_build = !IsStream(step.events);
     last_step = step.step;
     return OkStatus();
   }));
+  if (is_of_older_build) {
+    controller.WriteAllWorkers();
+    return last_step;
+  }
+  TUNE_ASSIGN_OR_RETURN(const std::vector<WorkerRow> workers, store.ReadWorkers(experiment));
+  if (const Status s = controller.RestoreCluster(workers); !s.ok()) {
+    return DataLoss(s.message() + kChangedByOtherMeans);
+  }
   return last_step;
 }
 
@@ -110,22 +135,19 @@ std::optional<std::array<std::string, 3>> Difference(const TrialRow& stored, con
 
 Status CompareTrials(const std::vector<TrialRow>& stored,
                      const std::vector<TrialRecord>& replayed) {
-  constexpr char kRemedy[] =
-      "; the database was changed by other means. Go on from a backup, or look at what is there "
-      "with tune results";
   if (stored.size() != replayed.size()) {
     return DataLoss("there are " + std::to_string(stored.size()) + " trials, the journal led to " +
-                    std::to_string(replayed.size()) + kRemedy);
+                    std::to_string(replayed.size()) + kChangedByOtherMeans);
   }
   for (size_t i = 0; i < stored.size(); ++i) {
     if (stored[i].number != replayed[i].row.number) {
-      return DataLoss("trial " + std::to_string(i) + " is not there" + kRemedy);
+      return DataLoss("trial " + std::to_string(i) + " is not there" + kChangedByOtherMeans);
     }
     const auto difference = Difference(stored[i], replayed[i].row);
     if (!difference) continue;
     const auto& [column, is_stored, led_to] = *difference;
     return DataLoss("trial " + std::to_string(i) + " has the " + column + " " + is_stored +
-                    ", the journal led to " + led_to + kRemedy);
+                    ", the journal led to " + led_to + kChangedByOtherMeans);
   }
   return OkStatus();
 }

@@ -38,8 +38,11 @@ Result<std::unique_ptr<ExperimentController>> FreshController(const StoredExperi
                                                               const std::string& artifacts_dir,
                                                               Store& store);
 
-// Applies the journal to a fresh controller whose suggestions have been restored. Returns the last
-// step. What it would have done then is not done again.
+// A step of the journal, in a fresh controller whose suggestions have been restored and which has
+// had the steps before it. Returns its rows; what it would have done then is not done again.
+Result<Transition> FollowStep(const JournalStep& step, ExperimentController& controller);
+
+// All steps, and then the workers. Returns the last step.
 Result<int64_t> Replay(Store& store, ExperimentId experiment, ExperimentController& controller);
 
 // kDataLoss, naming the first difference, when the stored rows of the trials are not what the

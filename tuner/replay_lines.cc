@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/json.h"
-#include "tuner/event.h"
+#include "tuner/recovery.h"
 #include "tuner/transition.h"
 
 namespace tune {
@@ -94,9 +94,9 @@ Result<SweepLines> ReplayLines(Store& store, ExperimentId experiment,
                                ExperimentController& controller) {
   SweepLines lines;
   TUNE_RETURN_IF_ERROR(store.EachStep(experiment, [&](const JournalStep& step) -> Status {
-    const Result<std::vector<Event>> events = DecodeEvents(step.events);
-    if (!events.ok()) return events.status().At("journal step " + std::to_string(step.step));
-    const Transition rows = controller.Apply(*events, step.at);
+    const Result<Transition> followed = FollowStep(step, controller);
+    if (!followed.ok()) return followed.status().At("journal step " + std::to_string(step.step));
+    const Transition& rows = *followed;
     for (const NewTrialRow& row : rows.new_trials) {
       lines.trials[row.trial.number.value] = LineOf(row.trial);
     }

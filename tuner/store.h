@@ -53,7 +53,9 @@ struct StoredExperiment {
 struct JournalStep {
   int64_t step = 0;  // From 1, without gaps.
   Instant at;
-  std::string events;  // EncodeEvents.
+  // What the sweep was told (EncodeStream); of older builds, what happened to it and to its workers
+  // together (EncodeEvents).
+  std::string events;
 };
 
 using StepTaker = std::function<Status(const JournalStep&)>;
@@ -66,7 +68,7 @@ class Store {
   virtual Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) = 0;
 
   // Journal row and all rows of the transition in one transaction; durable (synced) when it returns
-  // ok. On failure nothing of it is there. `events` is EncodeEvents of what led to the transition.
+  // ok. On failure nothing of it is there.
   virtual Status Commit(ExperimentId experiment, const JournalStep& step,
                         const Transition& transition) = 0;
 
@@ -91,6 +93,8 @@ class Store {
   // Those of the suggestions, not of what a trial then took over from another one; in order of
   // trial number, attempt, iteration; without their decisions.
   virtual Result<std::vector<ReportRow>> ReadReports(ExperimentId experiment) = 0;
+  // As they were last written, by id.
+  virtual Result<std::vector<WorkerRow>> ReadWorkers(ExperimentId experiment) = 0;
   // The highest worker id ever given, 0 if none.
   virtual Result<WorkerId> LastWorker(ExperimentId experiment) = 0;
 };

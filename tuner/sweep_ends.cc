@@ -12,8 +12,9 @@ bool Sweep::IsUnasked(const AttemptEnded& end) const {
 }
 
 void Sweep::On(const LeaseEnded& event) {
+  const Placement place = held_.PlacementOf(event.end.ref);
   held_.Remove(event.end.ref);
-  if (event.begun) held_.Begin(*event.begun);
+  if (event.begun) held_.Begin(*event.begun, place);
   could_have_whole_ = event.could_have_whole;
   TrialRecord& trial = At(event.end.ref.trial);
   if (!event.was_running) {

@@ -89,6 +89,8 @@ using SweepEvent =
 // One line of JSON a step, and back, as EncodeEvents (event.h).
 std::string EncodeStream(const std::vector<SweepEvent>& stream);
 Result<std::vector<SweepEvent>> DecodeStream(std::string_view text);
+// Of a step's text: it is a stream's, which begins with its time, and not one of event.h.
+inline bool IsStream(std::string_view text) { return text.starts_with(R"([["T",)"); }
 
 struct SweepAnswer {
   bool is_news = false;

@@ -8,12 +8,13 @@
 //   ["E", ..., could_have_whole, trial, attempt, epoch]  with the lease that began
 //   ["N", notice, field, ...] NoticeBooked ["H", notice, field, ...] NoticeHeeded; their notices:
 //        ["lost", trial, attempt, epoch, why, could_have_whole]  ["dropped", trial, attempt, epoch]
-//        ["away", worker]  ["back", from, to]  ["kept", trial, attempt, epoch, from, to]
+//        ["away", worker]  ["back", from, to]  ["kept", lease, from]
 //        ["unsent", rank, from]  ["unknown", trial, attempt, epoch, worker]  ["left", name, news]
 //   ["K", trial] TrialTaken, -1 for a new one
-//   ["G", trial, rank, ...] Granted       ["Q", rank] GrantedAhead; a rank is a list:
-//        [trial, attempt, epoch, rank, worker, cpu_milli, fuse_key, device_name, ends_seen,
-//         [device, milli, ...]] and [memory_bytes, ...] where memory is held, too
+//   ["G", trial, rank, ...] Granted       ["Q", rank] GrantedAhead
+//        a rank is [lease, device_name, ends_seen], a lease
+//        [trial, attempt, epoch, rank, worker, cpu_milli, fuse_key, [device, milli, ...]] and
+//        [memory_bytes, ...] where memory is held, too
 //   ["M"] NoMoreTold   ["P"] PlaceableSeen; ["P", have] where no worker could ever take it
 //   ["U", cpu_milli, gpu_milli, gpu_memory, memory, workers, spread, learned, seen, beyond]
 //        MemoryLearned
@@ -51,9 +52,8 @@ void AppendInner(const Inner& event, std::string& out) {
   out.push_back(']');
 }
 
-void AppendRank(const GrantedRank& rank, std::string& out) {
-  const LeaseTable::Lease& lease = rank.lease;
-  out += ",[";
+void AppendLease(const LeaseTable::Lease& lease, std::string& out) {
+  out += out.back() == '[' ? "[" : ",[";
   AppendInt(lease.ref.trial.value, out);
   AppendField(lease.ref.attempt.value, out);
   AppendField(lease.ref.epoch.value, out);
@@ -61,9 +61,15 @@ void AppendRank(const GrantedRank& rank, std::string& out) {
   AppendField(lease.placement.worker.value, out);
   AppendField(lease.placement.cpu_milli, out);
   AppendField(lease.placement.fuse_key, out);
+  AppendSlices(lease.placement.slices, out);
+  out.push_back(']');
+}
+
+void AppendRank(const GrantedRank& rank, std::string& out) {
+  out += ",[";
+  AppendLease(rank.lease, out);
   AppendField(rank.device, out);
   AppendField(rank.ends_seen, out);
-  AppendSlices(lease.placement.slices, out);
   out.push_back(']');
 }
 
@@ -91,9 +97,8 @@ struct NoticeEncoder {
   }
   void operator()(const LeaseKept& notice) const {
     out += ",\"kept\"";
-    AppendRef(notice.ref, out);
+    AppendLease(notice.lease, out);
     AppendField(notice.from.value, out);
-    AppendField(notice.to.value, out);
   }
   void operator()(const LeaseUnsent& notice) const {
     out += ",\"unsent\"";
@@ -204,18 +209,24 @@ Inner ReadInner(Fields& fields) {
   return std::get<Inner>(std::move(event));
 }
 
+LeaseTable::Lease ReadLease(Fields& fields) {
+  Value::List list = fields.List();
+  Fields inner(list);
+  LeaseTable::Lease lease;
+  lease.ref = inner.Ref();
+  lease.rank = inner.Int();
+  lease.placement.worker = WorkerId{inner.Int()};
+  lease.placement.cpu_milli = inner.Int();
+  lease.placement.fuse_key = inner.Text();
+  lease.placement.slices = ReadSlices(inner);
+  if (!inner.Good()) fields.Fail();
+  return lease;
+}
+
 GrantedRank ReadRank(Fields& fields) {
   Value::List list = fields.List();
   Fields inner(list);
-  GrantedRank rank;
-  rank.lease.ref = inner.Ref();
-  rank.lease.rank = inner.Int();
-  rank.lease.placement.worker = WorkerId{inner.Int()};
-  rank.lease.placement.cpu_milli = inner.Int();
-  rank.lease.placement.fuse_key = inner.Text();
-  rank.device = inner.Text();
-  rank.ends_seen = inner.Int();
-  rank.lease.placement.slices = ReadSlices(inner);
+  GrantedRank rank{ReadLease(inner), inner.Text(), inner.Int()};
   if (!inner.Good()) fields.Fail();
   return rank;
 }
@@ -229,7 +240,7 @@ Notice ReadNotice(Fields& fields) {
   if (name == "dropped") return LeaseDropped{fields.Ref()};
   if (name == "away") return WorkerAway{ReadWorker(fields)};
   if (name == "back") return WorkerBack{ReadWorker(fields), ReadWorker(fields)};
-  if (name == "kept") return LeaseKept{fields.Ref(), ReadWorker(fields), ReadWorker(fields)};
+  if (name == "kept") return LeaseKept{ReadLease(fields), ReadWorker(fields)};
   if (name == "unsent") return LeaseUnsent{ReadRank(fields), ReadWorker(fields)};
   if (name == "unknown") return LeaseUnknown{fields.Ref(), ReadWorker(fields)};
   if (name == "left") return WorkerLeft{fields.Text(), fields.Text()};

@@ -1,11 +1,16 @@
 #include "tuner/sweep_leases.h"
 
+#include <algorithm>
+
 #include "core/check.h"
 
 namespace tune {
 
-void SweepLeases::Add(const SweepLease& lease) {
+void SweepLeases::Add(const LeaseTable::Lease& granted, bool is_queued) {
+  const SweepLease lease{granted.ref, granted.placement.worker, granted.rank, is_queued};
   TUNE_CHECK(leases_.emplace(lease.ref.epoch, lease).second);
+  placements_.emplace(lease.ref.epoch, granted.placement);
+  last_epoch_ = std::max(last_epoch_, lease.ref.epoch);
   const Place place = PlaceOf(lease);
   places_.insert(place);
   if (lease.is_queued) {
@@ -15,18 +20,15 @@ void SweepLeases::Add(const SweepLease& lease) {
   }
 }
 
-void SweepLeases::Begin(const AttemptRef& ref) {
-  SweepLease lease = leases_.at(ref.epoch);
+void SweepLeases::Begin(const AttemptRef& ref, const Placement& placement) {
+  const SweepLease lease = leases_.at(ref.epoch);
   TUNE_CHECK(lease.is_queued);
   Remove(ref);
-  lease.is_queued = false;
-  Add(lease);
+  Add({ref, placement, lease.rank});
 }
 
-void SweepLeases::Move(const AttemptRef& ref, WorkerId to) {
-  SweepLease lease = leases_.at(ref.epoch);
-  Remove(ref);
-  lease.worker = to;
+void SweepLeases::Move(const LeaseTable::Lease& lease) {
+  Remove(lease.ref);
   Add(lease);
 }
 
@@ -36,6 +38,7 @@ void SweepLeases::Remove(const AttemptRef& ref) {
   const SweepLease lease = found->second;
   const Place place = PlaceOf(lease);
   leases_.erase(found);
+  placements_.erase(ref.epoch);
   places_.erase(place);
   if (lease.is_queued) {
     --queued_count_;
@@ -75,6 +78,16 @@ std::vector<SweepLease> SweepLeases::RanksOf(TrialNumber trial) const {
     ranks.push_back(leases_.at(std::get<LeaseEpoch>(place)));
   }
   return ranks;
+}
+
+Holdings SweepLeases::All() const {
+  Holdings all{{}, last_epoch_};
+  for (const auto& [epoch, lease] : leases_) {
+    all.leases.push_back({{lease.ref, placements_.at(epoch), lease.rank},
+                          lease.is_queued,
+                          away_.contains(lease.worker)});
+  }
+  return all;
 }
 
 }  // namespace tune

@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "trial_runner/lease_table.h"
 #include "trial_runner/messages.h"
+#include "tuner/lease_event.h"
 
 namespace tune {
 
@@ -27,11 +29,11 @@ struct SweepLease {
 
 class SweepLeases {
  public:
-  void Add(const SweepLease& lease);
-  // The head of a queue runs now.
-  void Begin(const AttemptRef& ref);
+  void Add(const LeaseTable::Lease& lease, bool is_queued = false);
+  // The head of a queue runs now, in this place.
+  void Begin(const AttemptRef& ref, const Placement& placement);
   // The worker's process has another connection; it is not away any more.
-  void Move(const AttemptRef& ref, WorkerId to);
+  void Move(const LeaseTable::Lease& lease);
   void Remove(const AttemptRef& ref);
   // The connection of its worker broke: nobody hears it.
   void SetAway(WorkerId worker) { away_.insert(worker); }
@@ -40,6 +42,7 @@ class SweepLeases {
   // Whether it runs there.
   bool IsRunning(WorkerId worker, const AttemptRef& ref) const;
   const SweepLease* Find(const AttemptRef& ref) const;  // Null: there is no such lease.
+  const Placement& PlacementOf(const AttemptRef& ref) const { return placements_.at(ref.epoch); }
   // Attempts of which a rank runs, and those that wait in queues.
   int64_t running_count() const { return static_cast<int64_t>(ranks_.size()); }
   int64_t queued_count() const { return queued_count_; }
@@ -48,6 +51,7 @@ class SweepLeases {
   std::vector<SweepLease> FirstRanks() const;
   // Those of a trial that run, by worker and age.
   std::vector<SweepLease> RanksOf(TrialNumber trial) const;
+  Holdings All() const;
 
  private:
   using Place = std::tuple<bool, WorkerId, LeaseEpoch>;  // In order.
@@ -56,6 +60,8 @@ class SweepLeases {
   }
 
   std::map<LeaseEpoch, SweepLease> leases_;
+  std::map<LeaseEpoch, Placement> placements_;  // Of the same; of a queued one the worker alone.
+  LeaseEpoch last_epoch_;
   std::set<Place> places_;
   std::map<TrialNumber, std::set<Place>> ranks_;  // Of leases that run; none is empty.
   int64_t queued_count_ = 0;

@@ -62,7 +62,7 @@ void Sweep::On(const Granted& event) {
   std::vector<WorkerId> workers;
   for (const GrantedRank& rank : ranks) {
     workers.push_back(rank.lease.placement.worker);
-    held_.Add({rank.lease.ref, workers.back(), rank.lease.rank});
+    held_.Add(rank.lease);
   }
   trial.lease = ranks.front().lease.ref;
   Move(trial, TrialCause::kGrant);
@@ -75,7 +75,7 @@ void Sweep::On(const GrantedAhead& event) {
   TrialRecord& trial = At(lease.ref.trial);
   const WorkerId worker = lease.placement.worker;
   trial.lease = lease.ref;
-  held_.Add({*trial.lease, worker, 0, /*is_queued=*/true});
+  held_.Add(lease, /*is_queued=*/true);
   Move(trial, TrialCause::kGrantAhead);
   StartAttempt message = StartMessage(trial, event.rank.ends_seen);
   message.ahead = true;

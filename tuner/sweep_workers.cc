@@ -46,11 +46,8 @@ void Sweep::On(const NoticeBooked& event) {
   if (const auto* const lost = std::get_if<LeaseLost>(&notice)) held_.Remove(lost->ref);
   if (const auto* const dropped = std::get_if<LeaseDropped>(&notice)) held_.Remove(dropped->ref);
   if (const auto* const away = std::get_if<WorkerAway>(&notice)) held_.SetAway(away->worker);
-  if (const auto* const kept = std::get_if<LeaseKept>(&notice)) held_.Move(kept->ref, kept->to);
-  if (const auto* const unsent = std::get_if<LeaseUnsent>(&notice)) {
-    const LeaseTable::Lease& lease = unsent->rank.lease;
-    held_.Move(lease.ref, lease.placement.worker);
-  }
+  if (const auto* const kept = std::get_if<LeaseKept>(&notice)) held_.Move(kept->lease);
+  if (const auto* const unsent = std::get_if<LeaseUnsent>(&notice)) held_.Move(unsent->rank.lease);
 }
 
 void Sweep::On(const NoticeHeeded& event) {
@@ -76,21 +73,22 @@ void Sweep::On(const WorkerBack& notice) {
 }
 
 void Sweep::On(const LeaseKept& notice) {
-  TrialRecord& trial = At(notice.ref.trial);
+  const AttemptRef& ref = notice.lease.ref;
+  const WorkerId to = notice.lease.placement.worker;
+  TrialRecord& trial = At(ref.trial);
   trial.progress_at = now_;  // It could not be heard.
-  const bool is_first_rank = trial.lease == notice.ref;
-  if (is_first_rank) trial.attempt.worker = notice.to;
+  const bool is_first_rank = trial.lease == ref;
+  if (is_first_rank) trial.attempt.worker = to;
   std::replace(trial.attempt.other_workers.begin(), trial.attempt.other_workers.end(), notice.from,
-               notice.to);
+               to);
   out_.attempts.push_back(trial.attempt);
-  if (is_first_rank && trial.is_told_to_end) TellToEnd(notice.to, trial);
-  if (trial.are_ranks_told_to_end) Send(notice.to, KillAttempt{notice.ref, true});
+  if (is_first_rank && trial.is_told_to_end) TellToEnd(to, trial);
+  if (trial.are_ranks_told_to_end) Send(to, KillAttempt{ref, true});
 }
 
 void Sweep::On(const LeaseUnsent& notice) {
-  const LeaseTable::Lease& lease = notice.rank.lease;
-  SendStart(At(lease.ref.trial), notice.rank);
-  On(LeaseKept{lease.ref, notice.from, lease.placement.worker});
+  SendStart(At(notice.rank.lease.ref.trial), notice.rank);
+  On(LeaseKept{notice.rank.lease, notice.from});
 }
 
 void Sweep::On(const LeaseUnknown& notice) { Send(notice.worker, KillAttempt{notice.ref, true}); }

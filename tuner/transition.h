@@ -1,4 +1,5 @@
-// What one step of the controller leads to: rows for the database, then actions for the world. Rows
+// What one step of the controller leads to: what its sweep was told (the journal's text), rows for
+// the database, then actions for the world. Rows
 // of trials, attempts, reports, workers and speeds are whole (insert or replace by their key); a
 // report takes the place of an earlier one where its iteration was reported in part before, and has
 // all that the parts had.
@@ -17,6 +18,7 @@
 #include "schedulers/trial_scheduler.h"
 #include "trial_runner/messages.h"
 #include "tuner/lane_speeds.h"
+#include "tuner/sweep_event.h"
 
 namespace tune {
 
@@ -123,6 +125,12 @@ struct WorkerRow {
   WorkerState state = WorkerState::kAlive;
   Instant joined_at;
   Instant last_seen_at;
+  // How it is known when it comes back, and how attempts went on it: for the tuner's next life.
+  bool is_local = true;
+  std::string session = {};
+  bool has_reported = false;  // An attempt on it has.
+  int64_t failed_starts = 0;  // Since then: attempts that failed before their first report.
+  bool is_shunning_said = false;
 };
 
 struct ExperimentRow {
@@ -155,6 +163,7 @@ struct Say {
 using Action = std::variant<SendToWorker, DisconnectWorker, RemoveCheckpoint, EndOfExperiment, Say>;
 
 struct Transition {
+  std::vector<SweepEvent> stream;
   std::vector<NewTrialRow> new_trials;
   std::vector<TrialRow> trials;
   std::vector<AttemptRow> attempts;

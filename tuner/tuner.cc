@@ -42,8 +42,9 @@ Status Tuner::Step(std::optional<Instant> wake_at) {
 
 Status Tuner::Take(const std::vector<Event>& events) {
   const Instant now = parts_.clock.Now();
+  if (parts_.witness) parts_.witness(events);
   Transition transition = parts_.controller.Apply(events, now);  // Pure.
-  const JournalStep step{step_ + 1, now, EncodeEvents(events)};
+  const JournalStep step{step_ + 1, now, EncodeStream(transition.stream)};
   TUNE_RETURN_IF_ERROR(
       parts_.store.Commit(experiment_, step, transition));  // Durable before visible.
   ++step_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,8 @@ class Tuner {
     ArtifactStore& artifacts;
     const Clock& clock;
     EventQueue& queue;
+    // Sees what came in before it is applied; may be none.
+    std::function<void(const std::vector<Event>&)> witness = nullptr;
   };
 
   // `last_step`: of the journal, 0 for a new experiment.

@@ -143,7 +143,7 @@ std::vector<std::string> EncodeWorkers(const ExperimentController& controller) {
     Value line = Value::MakeMap();
     line.Set("worker", ToUtf8(record.row.name));
     line.Set("address", ToUtf8(record.row.address));
-    line.Set("is_local", record.is_local);
+    line.Set("is_local", record.row.is_local);
     line.Set("state", leases.IsAway(view.worker) ? "away"
                       : view.is_draining         ? "draining"
                                                  : "alive");

@@ -8,11 +8,14 @@ namespace tune {
 
 const WorkerRecord& WorkerBook::Add(const WorkerJoined& event, Instant now) {
   TUNE_CHECK(!workers_.contains(event.worker));
-  const WorkerRow row{event.worker, event.name, event.address, event.capacity, WorkerState::kAlive,
-                      now,          now};
-  WorkerRecord& record = workers_[event.worker];
-  record = WorkerRecord{row, event.is_local, event.session, std::nullopt};
-  return record;
+  const WorkerRow row{event.worker, event.name, event.address,  event.capacity, WorkerState::kAlive,
+                      now,          now,        event.is_local, event.session};
+  return workers_[event.worker] = WorkerRecord{row, std::nullopt};
+}
+
+void WorkerBook::Restore(const WorkerRow& row) {
+  workers_[row.worker] = WorkerRecord{row, std::nullopt};
+  if (row.failed_starts > 0 && !row.has_reported) unproven_.insert(row.worker);
 }
 
 std::string WorkerBook::NameOf(WorkerId worker) const {
@@ -22,7 +25,7 @@ std::string WorkerBook::NameOf(WorkerId worker) const {
 
 bool WorkerBook::WasHere(const std::string& session) const {
   return !session.empty() && std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
-    return entry.second.session == session;
+    return entry.second.row.session == session;
   });
 }
 
@@ -30,8 +33,8 @@ std::optional<WorkerId> WorkerBook::EarlierConnection(const WorkerJoined& event,
                                                       const LeaseTable& leases) const {
   if (event.is_local || event.session.empty()) return std::nullopt;
   for (auto it = workers_.rbegin(); it != workers_.rend(); ++it) {
-    if (!it->second.is_local && it->second.session == event.session &&
-        leases.HasWorker(it->first)) {
+    const WorkerRow& row = it->second.row;
+    if (!row.is_local && row.session == event.session && leases.HasWorker(row.worker)) {
       return it->first;
     }
   }
@@ -55,23 +58,27 @@ void WorkerBook::PutOffReturns(Duration by) {
   }
 }
 
-void WorkerBook::NoteReport(WorkerId worker) {
-  WorkerRecord& record = At(worker);
-  record.has_reported = true;
-  record.failed_starts = 0;
+bool WorkerBook::NoteReport(WorkerId worker) {
+  WorkerRow& row = At(worker).row;
+  if (row.has_reported && row.failed_starts == 0) return false;
+  row.has_reported = true;
+  row.failed_starts = 0;
   unproven_.erase(worker);
+  return true;
 }
 
-void WorkerBook::NoteFailedStart(WorkerId worker) {
+bool WorkerBook::NoteFailedStart(WorkerId worker) {
   const auto found = workers_.find(worker);
-  if (found == workers_.end()) return;
-  ++found->second.failed_starts;
-  if (!found->second.has_reported) unproven_.insert(worker);
+  if (found == workers_.end()) return false;
+  WorkerRow& row = found->second.row;
+  ++row.failed_starts;
+  if (!row.has_reported) unproven_.insert(worker);
+  return true;
 }
 
 void WorkerBook::CarryOver(WorkerId from, WorkerId to) {
-  const WorkerRecord& before = At(from);
-  WorkerRecord& back = At(to);
+  const WorkerRow& before = At(from).row;
+  WorkerRow& back = At(to).row;
   back.has_reported = before.has_reported;
   back.failed_starts = before.failed_starts;
   back.is_shunning_said = before.is_shunning_said;

@@ -21,18 +21,15 @@ namespace tune {
 // A connection of a worker.
 struct WorkerRecord {
   WorkerRow row;
-  bool is_local = true;
-  std::string session;
   std::optional<Instant> away_until;  // Its connection broke; it may come back until then.
-  bool has_reported = false;          // An attempt on it has.
-  int64_t failed_starts = 0;          // Since then: attempts that failed before their first report.
-  bool is_shunning_said = false;
 };
 
 class WorkerBook {
  public:
   // The connection is new.
   const WorkerRecord& Add(const WorkerJoined& event, Instant now);
+  // One of an earlier life of the tuner.
+  void Restore(const WorkerRow& row);
   // Those that have gone too: whoever has, or had, a lease of this sweep.
   const std::map<WorkerId, WorkerRecord>& all() const { return workers_; }
   bool Has(WorkerId worker) const { return workers_.contains(worker); }
@@ -51,8 +48,9 @@ class WorkerBook {
   // All that are away may take longer by this.
   void PutOffReturns(Duration by);
 
-  void NoteReport(WorkerId worker);
-  void NoteFailedStart(WorkerId worker);
+  // Whether that was news.
+  bool NoteReport(WorkerId worker);
+  bool NoteFailedStart(WorkerId worker);
   // Those on which attempts failed, and none has ever reported.
   const std::set<WorkerId>& unproven() const { return unproven_; }
 

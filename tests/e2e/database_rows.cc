@@ -54,8 +54,6 @@ constexpr const char* kViewQueries[] = {
     " FROM attempts ORDER BY trial, number",
     "SELECT trial, iteration, path, bytes, checksum, state FROM checkpoints"
     " ORDER BY trial, iteration, path",
-    "SELECT number, address, cpus, gpus, state, joined_at, last_seen_at FROM workers"
-    " ORDER BY number",
 };
 
 // The journal of the one experiment in `original`, applied anew into `again`.
@@ -74,12 +72,16 @@ Status ReplayInto(SqliteStore& original, SqliteStore& again) {
       again.CreateExperiment({stored.name, stored.metric, stored.mode, stored.seed, stored.samples,
                               stored.spec, stored.base_dir, stored.provenance, stored.created_at}));
   TUNE_ASSIGN_OR_RETURN(const auto journal, original.ReadJournal(stored.id));
+  // Attempts name their workers, which are no part of a sweep's stream.
+  TUNE_ASSIGN_OR_RETURN(std::vector<WorkerRow> workers, original.ReadWorkers(stored.id));
   for (const JournalStep& step : journal) {
-    TUNE_ASSIGN_OR_RETURN(const std::vector<Event> events, DecodeEvents(step.events));
-    if (EncodeEvents(events) != step.events) {
-      return DataLoss("journal step " + std::to_string(step.step) + " is not what its events say");
+    TUNE_ASSIGN_OR_RETURN(const std::vector<SweepEvent> stream, DecodeStream(step.events));
+    if (EncodeStream(stream) != step.events) {
+      return DataLoss("journal step " + std::to_string(step.step) + " is not what its stream says");
     }
-    TUNE_RETURN_IF_ERROR(again.Commit(copy.id, step, controller->Apply(events, step.at)));
+    TUNE_ASSIGN_OR_RETURN(Transition rows, FollowStep(step, *controller));
+    rows.workers = std::exchange(workers, {});
+    TUNE_RETURN_IF_ERROR(again.Commit(copy.id, step, rows));
   }
   return OkStatus();
 }

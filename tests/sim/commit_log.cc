@@ -39,27 +39,19 @@ void CommitLog::Begin(const StoredExperiment& experiment, const ExperimentSpec& 
   experiment_ = experiment;
   spec_ = spec;
   shadow_ = std::move(shadow);
-  shadow_->RecordStream();
   stream_shadow_.emplace(std::move(parts));
   experiment_row_.samples = experiment.samples;
 }
 
 // ---- steps
 
-void CommitLog::Committed(const JournalStep& step, const Transition& transition) {
-  Absorb(step, transition, true);
-}
-
-void CommitLog::InDoubt(const JournalStep& step, const Transition& transition) {
-  in_doubt_.emplace(step, transition);
-}
+void CommitLog::Committed(const Commit& commit) { Absorb(commit, true); }
 
 void CommitLog::Resolve(int64_t last_step) {
   const int64_t known = this->last_step();
   if (in_doubt_ && last_step == known + 1) {
     environment_.trace.Note("the step in doubt is there", {last_step});
-    const auto [step, transition] = *std::exchange(in_doubt_, std::nullopt);
-    return Absorb(step, transition, false);
+    return Absorb(*std::exchange(in_doubt_, std::nullopt), false);
   }
   in_doubt_.reset();
   if (last_step != known) {
@@ -75,31 +67,42 @@ void CommitLog::CheckJournal(const std::vector<JournalStep>& steps) {
   }
 }
 
-void CommitLog::Absorb(const JournalStep& step, const Transition& transition, bool will_act) {
+// One that never died decides the same and tells its sweep the same, and a sweep that is told
+// nothing else comes to the same.
+void CommitLog::Shadow(const Commit& commit, const std::string& digest) {
+  const JournalStep& step = commit.step;
+  const bool is_stream = IsStream(step.events);
+  const bool follows_older_build = !steps_.empty() && !IsStream(steps_.back().events);
+  const bool begins_life =
+      std::any_of(commit.events.begin(), commit.events.end(),
+                  [](const Event& event) { return std::holds_alternative<TunerRestarted>(event); });
+  if (begins_life && follows_older_build) shadow_->WriteAllWorkers();
+  Transition shadows = shadow_->Apply(commit.events, step.at);
+  const std::string text = EncodeStream(shadows.stream);
+  if (Digest(shadows) != digest || (is_stream && text != step.events)) {
+    Fail("the tuner decided otherwise than one that never died; events " +
+         EncodeEvents(commit.events) + "; its stream " + text);
+  }
+  if (const auto broken = shadow_->BrokenInvariant()) Fail(*broken);
+  Result<std::vector<SweepEvent>> stream = DecodeStream(text);
+  if (!stream.ok()) return Fail("the stream cannot be read: " + stream.status().message());
+  PlantInStream(environment_.swarm.planted, *stream);
+  if (const auto other = stream_shadow_->Follow(*stream, shadows)) Fail(*other + ": " + text);
+}
+
+void CommitLog::Absorb(const Commit& commit, bool will_act) {
+  const auto& [step, events, transition] = commit;
   if (step.step != last_step() + 1) {
     return Fail("step " + std::to_string(step.step) + " was committed next");
   }
-  steps_.push_back({step.at, step.events});
-  const Result<std::vector<Event>> events = DecodeEvents(step.events);
-  if (!events.ok()) return Fail("the journal cannot be read: " + events.status().message());
-  event_count_ += static_cast<int64_t>(events->size());
+  event_count_ += static_cast<int64_t>(events.size());
   const std::string digest = Digest(transition);
-  environment_.trace.Note("committed", {step.step, static_cast<int64_t>(events->size())}, digest);
-
-  Transition shadows = shadow_->Apply(*events, step.at);
-  if (Digest(shadows) != digest) {
-    Fail("the tuner decided otherwise than one that never died; events " + step.events);
-  }
-  if (const auto broken = shadow_->BrokenInvariant()) Fail(*broken);
-  std::vector<SweepEvent> stream = shadow_->TakeStream();
-  PlantInStream(environment_.swarm.planted, stream);
-  const std::string text = EncodeStream(stream);
-  const Result<std::vector<SweepEvent>> stored = DecodeStream(text);
-  if (!stored.ok()) return Fail("the stream cannot be read: " + stored.status().message());
-  if (const auto other = stream_shadow_->Follow(*stored, shadows)) Fail(*other + ": " + text);
-  Count(*events, transition);
+  environment_.trace.Note("committed", {step.step, static_cast<int64_t>(events.size())}, digest);
+  Shadow(commit, digest);
+  steps_.push_back({step.at, step.events});
+  Count(events, transition);
   turns_.emplace_back();
-  TakeEvents(*events, transition);
+  TakeEvents(events, transition);
   TakeOrders(transition);
   TakeExploits(transition);
   TakeTrials(transition);

@@ -35,10 +35,16 @@ class CommitLog {
   void Begin(const StoredExperiment& experiment, const ExperimentSpec& spec,
              std::unique_ptr<ExperimentController> shadow, SweepParts parts);
 
-  // The store said that the step is durable.
-  void Committed(const JournalStep& step, const Transition& transition);
+  // A step, what came in, and what it led to.
+  struct Commit {
+    JournalStep step;
+    std::vector<Event> events;
+    Transition transition;
+  };
+  // The store said that it is durable.
+  void Committed(const Commit& commit);
   // The store failed, or the process died before it could say: nobody knows yet.
-  void InDoubt(const JournalStep& step, const Transition& transition);
+  void InDoubt(Commit commit) { in_doubt_ = std::move(commit); }
   // A recovery read the database: the step in doubt is there or not.
   void Resolve(int64_t last_step);
 
@@ -96,7 +102,8 @@ class CommitLog {
     WorkerId worker;
   };
 
-  void Absorb(const JournalStep& step, const Transition& transition, bool will_act);
+  void Absorb(const Commit& commit, bool will_act);
+  void Shadow(const Commit& commit, const std::string& digest);
   void TakeEvents(const std::vector<Event>& events, const Transition& transition);
   void TakeReport(const ReportArrived& event, const Transition& transition, size_t& next);
   void TakeJoin(const WorkerJoined& event);
@@ -129,7 +136,7 @@ class CommitLog {
   std::optional<StreamShadow> stream_shadow_;
 
   std::vector<Step> steps_;
-  std::optional<std::pair<JournalStep, Transition>> in_doubt_;
+  std::optional<Commit> in_doubt_;
   int64_t event_count_ = 0;
   std::map<std::string, int64_t> coverage_;
   std::deque<ReportRow> reports_;  // Turns point to them.

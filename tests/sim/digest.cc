@@ -103,7 +103,9 @@ class Writer {
   Writer& operator<<(const NoteRow& row) { return *this << row.trial << row.kind << row.text; }
   Writer& operator<<(const WorkerRow& row) {
     return *this << row.worker << row.name << row.address << row.capacity.cpu_milli
-                 << row.capacity.devices << row.state << row.joined_at << row.last_seen_at;
+                 << row.capacity.devices << row.state << row.joined_at << row.last_seen_at
+                 << row.is_local << row.session << row.has_reported << row.failed_starts
+                 << row.is_shunning_said;
   }
   Writer& operator<<(const LaneSpeedRow& row) {
     return *this << row.kind.shape << row.kind.device << row.speed.lanes

@@ -36,6 +36,9 @@ class ForwardingStore : public Store {
   Result<std::vector<ReportRow>> ReadReports(ExperimentId experiment) override {
     return inner_.ReadReports(experiment);
   }
+  Result<std::vector<WorkerRow>> ReadWorkers(ExperimentId experiment) override {
+    return inner_.ReadWorkers(experiment);
+  }
   Result<WorkerId> LastWorker(ExperimentId experiment) override {
     return inner_.LastWorker(experiment);
   }

@@ -15,6 +15,23 @@
 
 namespace tune::sim {
 
+namespace {
+
+// The journal had events of sweep and cluster together, and rows of workers nothing of their next
+// life.
+void WriteAsOlderBuild(CommitLog::Commit& commit) {
+  commit.step.events = EncodeEvents(commit.events);
+  for (WorkerRow& row : commit.transition.workers) {
+    row.is_local = true;
+    row.session.clear();
+    row.has_reported = false;
+    row.failed_starts = 0;
+    row.is_shunning_said = false;
+  }
+}
+
+}  // namespace
+
 // The store, and the witness beside it.
 class SimulatedTuner::SeamStore final : public Store {
  public:
@@ -25,12 +42,15 @@ class SimulatedTuner::SeamStore final : public Store {
   }
   Status Commit(ExperimentId experiment, const JournalStep& step,
                 const Transition& transition) override {
-    const Status status = inner_.Commit(experiment, step, transition);
+    CommitLog::Commit commit{step, tuner_.events_, transition};
+    if (tuner_.life_number_ <= tuner_.environment_.swarm.old_lives) WriteAsOlderBuild(commit);
+    const Status status = inner_.Commit(experiment, commit.step, commit.transition);
+    commit.transition = transition;
     if (!status.ok()) {
-      tuner_.log_.InDoubt(step, transition);
+      tuner_.log_.InDoubt(std::move(commit));
       return status;
     }
-    tuner_.log_.Committed(step, transition);
+    tuner_.log_.Committed(commit);
     if (!std::exchange(tuner_.dies_after_commit_, false)) return status;
     // Before any action, or after some of them.
     tuner_.sends_left_ = static_cast<int64_t>(tuner_.random_.NextBelow(4));
@@ -56,6 +76,9 @@ class SimulatedTuner::SeamStore final : public Store {
   }
   Result<std::vector<ReportRow>> ReadReports(ExperimentId experiment) override {
     return inner_.ReadReports(experiment);
+  }
+  Result<std::vector<WorkerRow>> ReadWorkers(ExperimentId experiment) override {
+    return inner_.ReadWorkers(experiment);
   }
   Result<WorkerId> LastWorker(ExperimentId experiment) override {
     return inner_.LastWorker(experiment);
@@ -232,7 +255,8 @@ void SimulatedTuner::BeginLoop(const StoredExperiment& experiment, int64_t last_
                                const std::vector<Event>& first_events) {
   Life& life = *life_;
   life.tuner = std::make_unique<Tuner>(
-      Tuner::Parts{*life.controller, *life.store, *this, *this, life.clock, life.queue},
+      Tuner::Parts{*life.controller, *life.store, *this, *this, life.clock, life.queue,
+                   [this](const std::vector<Event>& events) { events_ = events; }},
       experiment.id, last_step);
   for (const Event& event : first_events) PushEvent(event);
   PushEvent(DeadlinePassed{});

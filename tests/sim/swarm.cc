@@ -382,6 +382,8 @@ Swarm DrawSwarm(uint64_t seed) {
   swarm.retries_errored = dice.OneIn(8);
   swarm.latency_max = Seconds(dice.Log(0.0001, 0.05));
   swarm.commit_time_max = Seconds(dice.Log(swarm.is_heavy ? 0.01 : 0.0001, 0.02));
+  KeyedRandom older(seed, "swarm older build");
+  if (older.NextBelow(4) == 0) swarm.old_lives = 1 + static_cast<int64_t>(older.NextBelow(3));
   swarm.name_follows_sync = dice.OneIn(2);
   swarm.begins_empty = dice.OneIn(8);
   swarm.has_clock_jumps = dice.OneIn(3);

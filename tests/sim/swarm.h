@@ -110,6 +110,7 @@ struct Swarm {
   std::vector<LaneSpeedRow> known_lanes;
 
   Duration latency_max;      // Of a message.
+  int64_t old_lives = 0;     // The tuner's first lives are of a build that journalled otherwise.
   Duration commit_time_max;  // What a step of the tuner takes.
   Duration fault_time;       // Phase one.
   Duration liveness_bound;   // Phase two.

@@ -24,7 +24,7 @@ std::string ToText(const Notice& notice) {
     std::string operator()(const LeaseDropped& n) const { return "dropped " + Trial(n.ref); }
     std::string operator()(const WorkerAway&) const { return "away"; }
     std::string operator()(const WorkerBack&) const { return "back"; }
-    std::string operator()(const LeaseKept& n) const { return "kept " + Trial(n.ref); }
+    std::string operator()(const LeaseKept& n) const { return "kept " + Trial(n.lease.ref); }
     std::string operator()(const LeaseUnsent& n) const {
       return "unsent " + Trial(n.rank.lease.ref);
     }

@@ -16,13 +16,14 @@
 
 #include "core/check.h"
 #include "tuner/experiment_controller.h"
-#include "tuner/search_problem.h"
+#include "tuner/recovery.h"
 
 namespace tune::testing {
 
 struct LoggedStep {
   std::vector<Event> events;
   Instant now;
+  std::string stream;  // The journal's text.
 };
 
 class ControllerWorld {
@@ -54,21 +55,12 @@ class ControllerWorld {
   static std::unique_ptr<ExperimentController> MakeController(
       const ExperimentSpec& spec, const std::string& artifact_root = "/artifacts/sweep",
       const SchedulerMaker& make_scheduler = nullptr) {
-    ControllerOptions options;
-    options.spec = spec;
-    options.seed = 7;
-    options.name = spec.name;
-    options.artifact_root = artifact_root;
-    auto space = SpaceOf(spec);
-    TUNE_CHECK(space.ok());
-    options.space = *space;
-    auto searcher = MakeSearcher(spec.search, ProblemOf(spec, *space, spec.samples, 7));
-    TUNE_CHECK(searcher.ok());
-    auto scheduler = MakeScheduler(spec.scheduler, spec.mode, 7);
-    TUNE_CHECK(scheduler.ok());
+    auto parts = MakeSweepParts(spec, 7, spec.name, "/artifacts");
+    TUNE_CHECK(parts.ok());
+    parts->options.artifact_root = artifact_root;
+    if (make_scheduler != nullptr) parts->scheduler = make_scheduler();
     return std::make_unique<ExperimentController>(
-        options, *std::move(searcher),
-        make_scheduler != nullptr ? make_scheduler() : *std::move(scheduler));
+        std::move(parts->options), std::move(parts->searcher), std::move(parts->scheduler));
   }
 
   ExperimentController& controller() { return *controller_; }
@@ -77,8 +69,8 @@ class ControllerWorld {
 
   // Applies, remembers the rows, and delivers the messages to the workers.
   Transition Apply(std::vector<Event> events) {
-    log_.push_back({events, now});
     Transition t = controller_->Apply(events, now);
+    log_.push_back({std::move(events), now, EncodeStream(t.stream)});
     for (const NewTrialRow& row : t.new_trials) {
       trials[row.trial.number] = row.trial;
       configurations[row.trial.number] = row.configuration;
@@ -109,7 +101,15 @@ class ControllerWorld {
   void Recover() {
     controller_ = MakeController(spec_, "/moved/sweep", make_scheduler_);
     controller_->RestoreSuggestions({configurations.begin(), configurations.end()});
-    for (const LoggedStep& step : log_) controller_->Apply(step.events, step.now);
+    for (const LoggedStep& step : log_) {
+      const auto stream = DecodeStream(step.stream);
+      ASSERT_TRUE(stream.ok()) << stream.status().message();
+      controller_->Follow(*stream);
+    }
+    std::vector<WorkerRow> rows;
+    for (const auto& [worker, row] : worker_rows) rows.push_back(row);
+    const Status restored = controller_->RestoreCluster(rows);
+    ASSERT_TRUE(restored.ok()) << restored.message();
   }
 
   WorkerId Join(int64_t cpus, int64_t gpus = 0) {

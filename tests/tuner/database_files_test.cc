@@ -267,9 +267,17 @@ TEST(FrozenDatabase, OfEachVersionIsBroughtUpToDateAndGoesOn) {
       const auto journal = store->ReadJournal(ExperimentId{1});
       ASSERT_TRUE(journal.ok()) << journal.status().message();
       ASSERT_EQ(journal->size(), 2u);
-      const auto events = DecodeEvents(journal->at(0).events);
-      ASSERT_TRUE(events.ok()) << events.status().message();
-      EXPECT_EQ(EncodeEvents(*events), EncodeEvents(SampleEvents()));
+      const std::string& step = journal->at(0).events;
+      ASSERT_EQ(IsStream(step), version >= 9);
+      if (IsStream(step)) {
+        const auto stream = DecodeStream(step);
+        ASSERT_TRUE(stream.ok()) << stream.status().message();
+        EXPECT_EQ(EncodeStream(*stream), EncodeStream(SampleStream()));
+      } else {
+        const auto events = DecodeEvents(step);
+        ASSERT_TRUE(events.ok()) << events.status().message();
+        EXPECT_EQ(EncodeEvents(*events), EncodeEvents(SampleEvents()));
+      }
       EXPECT_EQ(store->ReadSuggestions(ExperimentId{1})->at(3).second,
                 SampleTrial(3).configuration);
     }

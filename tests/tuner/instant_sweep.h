@@ -29,6 +29,8 @@ struct InstantSweep {
   bool has_checkpoints = false;      // Files: a path and a checksum with each report.
   std::optional<double> value = {};  // What every report says, in place of a curve.
   int64_t steps_max = INT64_MAX;     // Then the tuner is gone, whatever it was at.
+  // Its journal has the events of sweep and cluster together, as before schema 9.
+  bool is_of_older_build = false;
 };
 
 struct WrittenSweep {
@@ -138,7 +140,9 @@ inline WrittenSweep WriteInstantSweep(const InstantSweep& sweep, const std::stri
   while (!events.empty() && written.steps < sweep.steps_max) {
     now = now + Milliseconds(10);  // Attempts are long enough that none is granted ahead.
     const Transition transition = (*controller)->Apply(events, now);
-    const JournalStep step{++written.steps, now, EncodeEvents(events)};
+    const JournalStep step{
+        ++written.steps, now,
+        sweep.is_of_older_build ? EncodeEvents(events) : EncodeStream(transition.stream)};
     TUNE_CHECK((*store)->Commit(experiment->id, step, transition).ok());
     written.reports += static_cast<int64_t>(transition.reports.size());
     trials.Take(transition);

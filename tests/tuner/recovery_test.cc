@@ -104,6 +104,49 @@ TEST(Recovery, AStepOfTheJournalThatIsMissingOrChangedIsNamed) {
               HasSubstr("the journal led to"));
 }
 
+TEST(Recovery, GoesOnFromAJournalOfAnOlderBuild) {
+  for (const int64_t steps : {0, 1, 60}) {
+    const TempFolder folder(/*in_memory=*/true);
+    InstantSweep sweep;
+    sweep.steps_max = steps;
+    sweep.is_of_older_build = true;
+    WriteInstantSweep(sweep, folder.path());
+    auto older = RecoverFrom(folder);
+    ASSERT_TRUE(older.ok()) << older.status().message();
+    ASSERT_EQ(older->last_step, steps);
+    {  // The first step of this build's, behind those.
+      const auto store = SqliteStore::Open(folder / "tune.db", Access::kWrite, kInstantBegin);
+      ASSERT_TRUE(store.ok());
+      const Transition t = older->controller->Apply({TunerRestarted{}}, kInstantBegin);
+      ASSERT_TRUE(
+          (*store)
+              ->Commit(ExperimentId{1}, {steps + 1, kInstantBegin, EncodeStream(t.stream)}, t)
+              .ok());
+      const auto workers = (*store)->ReadWorkers(ExperimentId{1});
+      ASSERT_TRUE(workers.ok());
+      ASSERT_EQ(workers->size(), steps == 0 ? 0u : 1u);
+      EXPECT_EQ(steps == 60, steps > 0 && workers->front().has_reported);
+    }
+    const auto again = RecoverFrom(folder);
+    ASSERT_TRUE(again.ok()) << again.status().message();
+    EXPECT_EQ(again->last_step, steps + 1);
+    const auto& trials = again->controller->trials();
+    ASSERT_EQ(trials.size(), older->controller->trials().size());
+    for (const TrialRecord& trial : trials) EXPECT_FALSE(trial.is_running());
+  }
+}
+
+TEST(Recovery, AWorkerThatIsNotThereCannotHoldTrials) {
+  const Status gone = AfterChange("UPDATE worker_rows SET state = 'left'");
+  EXPECT_EQ(gone.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(gone.message(), HasSubstr("runs on worker 1, which is not there; the database was "
+                                        "changed by other means"));
+  EXPECT_THAT(AfterChange("UPDATE worker_rows SET state = 'asleep'").message(),
+              HasSubstr("worker_rows holds the unknown state 'asleep'"));
+  EXPECT_THAT(AfterChange("UPDATE worker_rows SET devices = '[1]'").message(),
+              HasSubstr("the devices of a worker are not a list of devices"));
+}
+
 TEST(Recovery, OfAnotherVersionOfTheDecisionsIsRefused) {
   const Status status = AfterChange("UPDATE experiment_rows SET decision_version = 1000");
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);

@@ -148,6 +148,7 @@ inline Transition SampleRows() {
   return rows;
 }
 
+// Of a journal before schema 9.
 inline std::vector<Event> SampleEvents() {
   ReportArrived report;
   report.worker = WorkerId{1};
@@ -160,14 +161,28 @@ inline std::vector<Event> SampleEvents() {
       report};
 }
 
+inline std::vector<SweepEvent> SampleStream() {
+  const auto report = std::get<ReportArrived>(SampleEvents().back());
+  const Placement place{WorkerId{1}, kWholeMilli, {{0, 500, 1 << 29}}, ""};
+  return {TimeSet{SampleTime(20)},
+          TrialTaken{},
+          Granted{TrialNumber{0}, {{{report.message.ref, place, 0}, "", 0}}},
+          Reported{report, {}},
+          TimeLimitsChecked{},
+          NoMoreTold{},
+          PlaceableSeen{},
+          StepEnded{}};
+}
+
 // Two steps of the journal.
 inline StoredExperiment WriteSampleSweep(SqliteStore& store, const std::string& name) {
   Result<StoredExperiment> experiment = store.CreateExperiment(SampleExperiment(name));
   EXPECT_TRUE(experiment.ok()) << experiment.status().message();
   Status status =
-      store.Commit(experiment->id, {1, SampleTime(20), EncodeEvents(SampleEvents())}, SampleRows());
+      store.Commit(experiment->id, {1, SampleTime(20), EncodeStream(SampleStream())}, SampleRows());
   EXPECT_TRUE(status.ok()) << status.message();
-  status = store.Commit(experiment->id, {2, SampleTime(21), EncodeEvents({DeadlinePassed{}})},
+  status = store.Commit(experiment->id,
+                        {2, SampleTime(21), EncodeStream({TimeSet{SampleTime(21)}, StepEnded{}})},
                         Transition());
   EXPECT_TRUE(status.ok()) << status.message();
   return *experiment;

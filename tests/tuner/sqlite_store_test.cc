@@ -18,6 +18,7 @@
 #include "tests/tuner/child_process.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
+#include "tuner/sqlite/schema.h"
 
 namespace tune {
 namespace {
@@ -53,7 +54,7 @@ TEST(Store, GivesBackWhatRecoveryNeeds) {
   const auto journal = store->ReadJournal(experiment.id);
   ASSERT_TRUE(journal.ok());
   ASSERT_EQ(journal->size(), 2u);
-  EXPECT_EQ(journal->at(0).events, EncodeEvents(SampleEvents()));
+  EXPECT_EQ(journal->at(0).events, EncodeStream(SampleStream()));
   EXPECT_EQ(journal->at(1).step, 2);
   EXPECT_EQ(journal->at(1).at, SampleTime(21));
   EXPECT_EQ(*store->LastWorker(experiment.id), WorkerId{1});
@@ -234,8 +235,8 @@ TEST(Store, ADatabaseWhoseVersionWasChangedIsRefused) {
     }
     for (const Access access : {Access::kWrite, Access::kCreate}) {
       EXPECT_EQ(SqliteStore::Open(path, access, kSampleStart).status().message(),
-                path + ": its header was changed (user_version is " + version +
-                    ", expected 1 to 8); go on from a backup");
+                path + ": its header was changed (user_version is " + version + ", expected 1 to " +
+                    std::to_string(SchemaVersion()) + "); go on from a backup");
     }
   }
 }

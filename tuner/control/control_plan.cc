@@ -276,7 +276,7 @@ class SweepCommand {
     std::vector<const WorkerRow*> found;
     std::string names;
     for (const auto& [id, record] : controller_.workers()) {
-      if (record.is_local || !controller_.leases().HasWorker(id)) continue;
+      if (record.row.is_local || !controller_.leases().HasWorker(id)) continue;
       names += (names.empty() ? "" : ", ") + record.row.name;
       if (record.row.name == wanted || record.row.address == wanted) found.push_back(&record.row);
     }
@@ -349,7 +349,7 @@ Result<std::vector<std::string>> ControlAtRest(const ControlRequest& request,
   std::vector<Event> events = {TunerRestarted{}, std::move(plan.event)};
   if (!ends_sweep) events.push_back(InterruptRequested{});
   const Transition transition = controller.Apply(events, now);
-  const JournalStep step{recovered.last_step + 1, now, EncodeEvents(events)};
+  const JournalStep step{recovered.last_step + 1, now, EncodeStream(transition.stream)};
   TUNE_RETURN_IF_ERROR(store.Commit(experiment.id, step, transition));
   for (const Action& action : transition.actions) {
     if (const auto* remove = std::get_if<RemoveCheckpoint>(&action)) {

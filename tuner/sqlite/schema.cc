@@ -345,8 +345,18 @@ constexpr char kVersion8[] =
     "CREATE VIEW notes AS SELECT trial, text AS note FROM note_rows;"
     "PRAGMA user_version = 8;";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4,
-                                       kVersion5, kVersion6, kVersion7, kVersion8};
+// A journal's steps are its sweep's stream from here on, and workers are gone on with from their
+// rows: how one is known when it comes back, and how attempts went on it.
+constexpr char kVersion9[] =
+    "ALTER TABLE worker_rows ADD COLUMN is_local INTEGER NOT NULL DEFAULT 1;"
+    "ALTER TABLE worker_rows ADD COLUMN session TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE worker_rows ADD COLUMN has_reported INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE worker_rows ADD COLUMN failed_starts INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE worker_rows ADD COLUMN is_shunning_said INTEGER NOT NULL DEFAULT 0;"
+    "PRAGMA user_version = 9;";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5,
+                                       kVersion6, kVersion7, kVersion8, kVersion9};
 
 Status WrittenByNewer(const Database& database, int64_t version) {
   return FailedPrecondition(database.path() + ": was written by a newer tune (schema " +

@@ -39,6 +39,35 @@ std::optional<Instant> At(const std::optional<int64_t>& us) {
   return us.has_value() ? std::optional<Instant>(Instant{*us}) : std::nullopt;
 }
 
+Result<WorkerState> ParseWorkerState(std::string_view name) {
+  for (const WorkerState state :
+       {WorkerState::kAlive, WorkerState::kDraining, WorkerState::kLost, WorkerState::kLeft}) {
+    if (name == WorkerStateName(state)) return state;
+  }
+  return DataLoss("worker_rows holds the unknown state '" + std::string(name) + "'");
+}
+
+Result<std::vector<Device>> ParseDevices(std::string_view text) {
+  const Status damaged = DataLoss("the devices of a worker are not a list of devices");
+  const Result<Value> list = ParseJson(text);
+  if (!list.ok() || !list->is_list()) return damaged;
+  std::vector<Device> devices;
+  for (const Value& entry : list->AsList()) {
+    if (!entry.is_map()) return damaged;
+    const Value* const index = entry.Find("index");
+    const Value* const name = entry.Find("name");
+    const Value* const memory = entry.Find("memory_bytes");
+    const Value* const uuid = entry.Find("uuid");
+    const bool is_whole = index != nullptr && index->is_int() && name != nullptr &&
+                          name->is_string() && memory != nullptr && memory->is_int() &&
+                          (uuid == nullptr || uuid->is_string());
+    if (!is_whole) return damaged;
+    devices.push_back(Device{index->AsInt(), name->AsString(), memory->AsInt(),
+                             uuid == nullptr ? "" : uuid->AsString()});
+  }
+  return devices;
+}
+
 Result<Metrics> ParseMetrics(std::string_view text) {
   const Result<Value> map = ParseJson(text);
   if (!map.ok() || !map->is_map()) return DataLoss("the metrics of a report are not a map");
@@ -192,6 +221,35 @@ Result<std::vector<ReportRow>> SqliteStore::ReadReports(ExperimentId experiment)
     report.reported_at = Instant{row->Int(5)};
   }
   return reports;
+}
+
+Result<std::vector<WorkerRow>> SqliteStore::ReadWorkers(ExperimentId experiment) {
+  static constexpr char kWorkersSql[] =
+      "SELECT number, name, address, cpu_milli, devices, state, joined_us, last_seen_us, is_local,"
+      " session, has_reported, failed_starts, is_shunning_said FROM worker_rows"
+      " WHERE experiment = ?1 ORDER BY number";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kWorkersSql));
+  row->BindAll(experiment.value);
+  std::vector<WorkerRow> workers;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    WorkerRow& worker = workers.emplace_back();
+    worker.worker = WorkerId{row->Int(0)};
+    worker.name = row->Text(1);
+    worker.address = row->Text(2);
+    worker.capacity.cpu_milli = row->Int(3);
+    TUNE_ASSIGN_OR_RETURN(worker.capacity.devices, ParseDevices(row->Text(4)));
+    TUNE_ASSIGN_OR_RETURN(worker.state, ParseWorkerState(row->Text(5)));
+    worker.joined_at = Instant{row->Int(6)};
+    worker.last_seen_at = Instant{row->Int(7)};
+    worker.is_local = row->Int(8) != 0;
+    worker.session = row->Text(9);
+    worker.has_reported = row->Int(10) != 0;
+    worker.failed_starts = row->Int(11);
+    worker.is_shunning_said = row->Int(12) != 0;
+  }
+  return workers;
 }
 
 Result<WorkerId> SqliteStore::LastWorker(ExperimentId experiment) {

@@ -54,7 +54,12 @@ void AppendDevices(const std::vector<Device>& devices, std::string& out) {
     if (out.back() != '[') out.push_back(',');
     out += "{\"index\":" + std::to_string(device.index) + ",\"name\":";
     AppendJsonString(device.name, out);
-    out += ",\"memory_bytes\":" + std::to_string(device.memory_bytes) + "}";
+    out += ",\"memory_bytes\":" + std::to_string(device.memory_bytes);
+    if (!device.uuid.empty()) {
+      out += ",\"uuid\":";
+      AppendJsonString(device.uuid, out);
+    }
+    out.push_back('}');
   }
   out.push_back(']');
 }
@@ -401,28 +406,28 @@ Status SqliteStore::WriteLaneSpeed(ExperimentId experiment, const LaneSpeedRow& 
 
 Status SqliteStore::WriteWorker(ExperimentId experiment, const WorkerRow& row) {
   static constexpr char kInsertWorkerSql[] =
-      "INSERT INTO worker_rows (experiment, number, name, address, cpu_milli, devices, "
-      "device_count,"
-      " state, joined_us, last_seen_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+      "INSERT INTO worker_rows (name, address, cpu_milli, devices, device_count, state, joined_us,"
+      " last_seen_us, is_local, session, has_reported, failed_starts, is_shunning_said, experiment,"
+      " number) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
   static constexpr char kUpdateWorkerSql[] =
-      "UPDATE worker_rows SET name = ?2, address = ?3, cpu_milli = ?4, devices = ?5,"
-      " device_count = ?6, state = ?7, joined_us = ?8, last_seen_us = ?9 WHERE id = ?1";
+      "UPDATE worker_rows SET name = ?1, address = ?2, cpu_milli = ?3, devices = ?4,"
+      " device_count = ?5, state = ?6, joined_us = ?7, last_seen_us = ?8, is_local = ?9,"
+      " session = ?10, has_reported = ?11, failed_starts = ?12, is_shunning_said = ?13"
+      " WHERE id = ?14";
   const auto index = static_cast<size_t>(row.worker.value);
   TUNE_CHECK(row.worker.value >= 1 && row.worker.value <= limits::kSamplesMax);
   if (ids_->workers.size() <= index) ids_->workers.resize(index + 1);
   text_.clear();
   AppendDevices(row.capacity.devices, text_);
   int64_t& id = ids_->workers[index];
-  const char* const state = WorkerStateName(row.state);
-  if (id != 0) {
-    return database_->Run(kUpdateWorkerSql, id, row.name, row.address, row.capacity.cpu_milli,
-                          text_, row.capacity.devices.size(), state, row.joined_at.us,
-                          row.last_seen_at.us);
-  }
-  TUNE_RETURN_IF_ERROR(database_->Run(kInsertWorkerSql, experiment.value, row.worker.value,
-                                      row.name, row.address, row.capacity.cpu_milli, text_,
-                                      row.capacity.devices.size(), state, row.joined_at.us,
-                                      row.last_seen_at.us));
+  const auto write = [&](const char* sql, auto... key) {
+    return database_->Run(sql, row.name, row.address, row.capacity.cpu_milli, text_,
+                          row.capacity.devices.size(), WorkerStateName(row.state), row.joined_at.us,
+                          row.last_seen_at.us, row.is_local, row.session, row.has_reported,
+                          row.failed_starts, row.is_shunning_said, key...);
+  };
+  if (id != 0) return write(kUpdateWorkerSql, id);
+  TUNE_RETURN_IF_ERROR(write(kInsertWorkerSql, experiment.value, row.worker.value));
   id = database_->last_insert_id();
   return OkStatus();
 }

@@ -35,6 +35,7 @@ class SqliteStore final : public Store {
   Status EachStep(ExperimentId experiment, const StepTaker& take) override;
   Result<std::vector<TrialRow>> ReadTrials(ExperimentId experiment) override;
   Result<std::vector<ReportRow>> ReadReports(ExperimentId experiment) override;
+  Result<std::vector<WorkerRow>> ReadWorkers(ExperimentId experiment) override;
   Result<WorkerId> LastWorker(ExperimentId experiment) override;
 
  private:
