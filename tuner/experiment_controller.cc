@@ -38,7 +38,10 @@ Transition ExperimentController::Apply(const std::vector<Event>& events, Instant
 
 SweepAnswer ExperimentController::Tell(SweepEvent event) {
   SweepAnswer answer = sweep_.Apply(event);
-  out_.stream.push_back(std::move(event));
+  // What is looked at in every step, and changes nothing in most.
+  const bool is_look =
+      std::holds_alternative<NoMoreTold>(event) || std::holds_alternative<PlaceableSeen>(event);
+  if (!is_look || answer.is_news) out_.stream.push_back(std::move(event));
   return answer;
 }
 

@@ -63,7 +63,8 @@ struct GrantedAhead {
   GrantedRank rank;
 };
 
-// The scheduler is told that no more trials come. Answered: whether that was news.
+// Two looks, whose answer says whether they were news; what was none changed nothing, and is left
+// out of the stream. The scheduler is told that no more trials come.
 struct NoMoreTold {};
 // Whether a worker could ever take what is placed next, and what the workers have.
 struct PlaceableSeen {

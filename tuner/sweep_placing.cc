@@ -240,7 +240,9 @@ std::optional<ResourceRequest> Sweep::Unplaced() const {
 void Sweep::On(const PlaceableSeen& event) {
   const std::string& have = event.have;
   const std::optional<ResourceRequest> request = Unplaced();
-  if (event.is_placeable || !request) {
+  const bool is_placeable = event.is_placeable || !request;
+  answer_.is_news = !is_placeable || unplaceable_since_.has_value();
+  if (is_placeable) {
     unplaceable_since_.reset();
     return;
   }

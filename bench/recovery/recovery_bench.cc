@@ -125,9 +125,12 @@ int Main(const std::string& self, const std::string& programs, Size size) {
   asha.scheduler = "{asha: {max_t: 100, grace_period: 25, reduction_factor: 2}}";
   InstantSweep checkpoints = sweep(1);
   checkpoints.has_checkpoints = true;
+  InstantSweep older = sweep(1);
+  older.is_of_older_build = true;
   std::vector<Load> loads = {{"fifo, 16 reports a commit", sweep(16)}};
   if (size != Size::kMillion) {
     loads.push_back({"fifo, a commit each", sweep(1)});
+    loads.push_back({"the same, as journalled before schema 9", older});
     loads.push_back({"ASHA, 4 a commit", asha});
     loads.push_back({"fifo, a commit and a checkpoint each", checkpoints});
   }
