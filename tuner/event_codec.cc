@@ -25,18 +25,15 @@
 //
 // Stored journals are read by later programs: letters and places are never given another meaning.
 #include <cstdint>
-#include <type_traits>
 
 #include "tuner/event.h"
 #include "tuner/journal_text.h"
 
 namespace tune {
 namespace journal_text {
-namespace {
 
 // ---- to text
 
-// A step's own.
 void AppendEvent(const WorkerJoined& event, std::string& out) {
   out += "\"j\"";
   AppendField(event.worker.value, out);
@@ -114,8 +111,6 @@ void AppendEvent(const DeviceMemorySeen& event, std::string& out) {
   AppendField(event.message.bytes, out);
 }
 
-}  // namespace
-
 void AppendSlices(const std::vector<DeviceSlice>& slices, std::string& out) {
   bool has_memory = false;
   out += ",[";
@@ -135,7 +130,6 @@ void AppendSlices(const std::vector<DeviceSlice>& slices, std::string& out) {
   out.push_back(']');
 }
 
-// What a sweep's stream has, too.
 void AppendEvent(const ReportArrived& event, std::string& out) {
   const Report& report = event.message.report;
   out += "\"r\"";

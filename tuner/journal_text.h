@@ -52,8 +52,16 @@ inline void AppendTrial(const std::optional<TrialNumber>& trial, std::string& ou
 // [device, milli, ...], and [memory_bytes, ...] behind it where memory is held, too.
 void AppendSlices(const std::vector<DeviceSlice>& slices, std::string& out);
 
-// An event's letter and fields, without the brackets; and of those that stand in both texts.
+// An event's letter and fields, without the brackets.
 void AppendAnyEvent(const Event& event, std::string& out);
+void AppendEvent(const WorkerJoined& event, std::string& out);
+void AppendEvent(const WorkerGone& event, std::string& out);
+void AppendEvent(const TunerRestarted& event, std::string& out);
+void AppendEvent(const DeadlinePassed& event, std::string& out);
+void AppendEvent(const WorkerDrainRequested& event, std::string& out);
+void AppendEvent(const DeviceFellAway& event, std::string& out);
+void AppendEvent(const DeviceMemorySeen& event, std::string& out);
+// Those that stand in a stream, too.
 void AppendEvent(const ReportArrived& event, std::string& out);
 void AppendEvent(const AttemptFinished& event, std::string& out);
 void AppendEvent(const InterruptRequested& event, std::string& out);
