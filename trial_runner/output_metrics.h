@@ -24,12 +24,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/metric.h"
+#include "trial_runner/output_doubts.h"
+#include "trial_runner/output_finding.h"
 #include "trial_runner/output_headings.h"
 #include "trial_runner/output_lines.h"
 #include "trial_runner/output_pattern.h"
@@ -46,17 +47,6 @@ struct OutputRules {
   std::vector<OutputPattern> patterns;
   std::string report_on;  // Empty: the sweep's metrics lead.
   std::optional<IterationPattern> iteration;
-};
-
-// Where a value was read.
-struct OutputFinding {
-  std::string metric;
-  double value = 0;
-  OutputStream stream = OutputStream::kStdout;
-  std::string line;
-  OutputMatch match = {};
-  bool is_redrawn = false;     // The line was drawn over one that stood.
-  OutputContext context = {};  // What the line stands under.
 };
 
 struct OutputReport {
@@ -92,12 +82,6 @@ class OutputMetrics {
   std::string NoteAtEnd() const;
 
  private:
-  // The values that stand under one heading.
-  struct Block {
-    OutputBlock block;
-    std::string line;  // Of the first one.
-    int64_t count = 0;
-  };
   // A bar's last state under an iteration's number.
   struct HeldState {
     OutputStream stream;
@@ -114,10 +98,7 @@ class OutputMetrics {
   void TakeState(OutputStream stream, const std::string& text, std::vector<OutputReport>& reports);
   void ReadHeld(std::vector<OutputReport>& reports);
   void ReadLine(OutputStream stream, const OutputLine& line, std::vector<OutputReport>& reports);
-  // Of a bar without `iteration`: whether the value of an epoch is drawn over by the next one's.
   void FollowState(OutputStream stream, const std::string& text);
-  // Whether values stand under two headings by turns, and in no line of an epoch.
-  bool IsUnderTwoSections(const OutputFinding& before, const OutputFinding& leading);
   void ReadIteration(OutputStream stream, const std::string& line);
   void LookElsewhere(OutputStream stream, const OutputLine& line);
   // Whether a value of the leading metric is among those that a line had.
@@ -128,26 +109,6 @@ class OutputMetrics {
   std::optional<int64_t> NextIteration();
   std::optional<OutputMatch> MatchIn(const OutputPattern& pattern, const std::string& line);
   std::optional<double> NumberIn(const OutputPattern& pattern, const std::string& line);
-  // What is doubtful in the leading value's line: two values, or a line of another form.
-  std::string Note();
-  std::string NoteOnLeading();
-  std::string NoteOnLag();
-  std::string NoteOnValues(const OutputFinding& leading) const;
-  std::string NoteOnTwins(const OutputFinding& before, const OutputFinding& leading);
-  std::string NoteOnComma(const OutputFinding& leading);
-  std::string NoteOnComma() const;
-  std::string NoteOnRest(const OutputFinding& leading) const;
-  std::string NoteOnCount(const OutputFinding& leading) const;
-  std::string NoteOnForms(const OutputFinding& leading) const;
-  std::string NoteOnEpoch(const OutputFinding& before, const OutputFinding& leading) const;
-  std::string NoteOnSections(const OutputFinding& before, const OutputFinding& leading) const;
-  std::string NoteOnTrainings(const OutputFinding& before, const OutputFinding& leading) const;
-  std::string NoteOnSeveral(const std::string& counter, const OutputFinding& before,
-                            const OutputFinding& leading) const;
-  void CountInBlock(const OutputFinding& before, const OutputFinding& leading);
-  bool HasEachABlock(size_t count) const;
-  std::string NoteOnBlocks(const Block& one, const Block& other) const;
-  std::string NoteOnPercent(const OutputFinding& before, const OutputFinding& leading) const;
   bool IsWanted(const std::string& metric) const;
 
   const OutputRules rules_;
@@ -162,42 +123,8 @@ class OutputMetrics {
   std::map<int64_t, double> values_;  // Of the leader, by printed iteration.
   std::optional<HeldState> held_;
   bool has_reported_ = false;
-  std::optional<OutputFinding> first_leading_;  // Its line's form is the trial's.
-  bool has_noted_values_ = false;
-  std::optional<OutputFinding> last_leading_;
-  bool has_noted_forms_ = false;
-  bool has_noted_epoch_ = false;
-  bool has_noted_units_ = false;
-  bool has_noted_rest_ = false;
-  bool has_noted_lag_ = false;
-  bool has_noted_percent_ = false;
   std::array<OutputHeadings, 2> headings_;  // By stream.
-  std::set<std::string> leader_sections_;   // That a leading value stood under.
-  std::vector<Block> blocks_;  // In the order in which they came, while no line counts time.
-  bool counts_time_ = false;
-  std::array<std::string, 2> states_;  // By stream: the bar's last one, while no line followed.
-  std::string pending_note_;           // For the next report.
-  bool has_noted_states_ = false;
-  bool has_noted_redraws_ = false;
-  // Whether each line so far came twice; the second of the last pair, and how often a pair had
-  // another value than the one before.
-  bool are_all_twins_ = true;
-  std::optional<double> twin_value_;
-  int64_t twin_changes_ = 0;
-  // Values so far that may have a decimal comma, while all may.
-  std::string comma_line_;
-  int64_t comma_count_ = 0;
-  bool may_have_comma_ = true;
-  // Of each pattern: how many reports came before its first value, how many of those since had a
-  // new one, and whether there is one that no report has had.
-  struct Lag {
-    int64_t reports_before = 0;
-    int64_t reports_with = 0;
-    bool is_new = false;
-    bool is_more_often = false;  // It has had several values between two reports.
-  };
-  std::vector<Lag> lags_;
-  int64_t report_count_ = 0;
+  OutputDoubts doubts_;
   std::optional<std::string> refusal_;
 };
 
