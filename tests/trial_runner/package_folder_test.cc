@@ -165,6 +165,7 @@ TEST_F(PackageFolder, IsNotPackedWithAPrivateKeyInIt) {
   for (const std::string& text :
        {std::string(R"({"kty": "RSA", "n": "AQAB", "e": "AQAB"})"), R"({"d": ")" + body + "\"}",
         std::string("AGE-SECRET-KEY-1 is what keys begin with"),
+        std::string("if text.startswith(b'PuTTY-User-Key-File-'): refuse(text)"),
         std::string(
             "\x30\x82\x03\x0f\x30\x82\x02\xc5\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x01")}) {
     Write("sub/id", text);

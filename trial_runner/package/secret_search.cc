@@ -73,9 +73,18 @@ bool HoldsAgeKey(std::string_view text) {
   return HoldsBehind(text, "AGE-SECRET-KEY-1", IsCapitalOrDigit);
 }
 
-// PuTTY's files say so in words of their own.
+// PuTTY's files say so in words of their own, and of which version they are; programs that look for
+// such files have the words alone.
 bool IsPuttyKey(std::string_view text) {
-  return text.find("PuTTY-User-Key-File-") != std::string_view::npos;
+  constexpr std::string_view kBegin = "PuTTY-User-Key-File-";
+  for (size_t at = text.find(kBegin); at != std::string_view::npos;
+       at = text.find(kBegin, at + 1)) {
+    const std::string_view version = text.substr(at + kBegin.size(), 2);
+    if (version.size() == 2 && version[0] >= '0' && version[0] <= '9' && version[1] == ':') {
+      return true;
+    }
+  }
+  return false;
 }
 
 // The private part of a key in JSON (RFC 7518, section 6): "d": "base64url".
