@@ -3,6 +3,7 @@
 #   lib/tune/          the programs, which find each other beside themselves, and the Python module in python/
 #   bin/               links to those that people call
 #   share/man, share/bash-completion, share/zsh, share/fish, share/doc/tune
+#   lib/systemd/system the unit of a machine that is always a worker, whose user lib/sysusers.d names
 #   share/tune/        alerts for Prometheus, a board for Grafana, the schema of space files
 #
 # Component `worker` is what a machine needs that runs trials; `tune` is everything else.
@@ -52,6 +53,9 @@ install(FILES README.md DESTINATION share/doc/tune COMPONENT tune)
 install(DIRECTORY docs examples DESTINATION share/doc/tune COMPONENT tune)
 install(DIRECTORY share/prometheus share/grafana share/container DESTINATION share/tune COMPONENT tune)
 install(FILES ${texts}/space.schema.json DESTINATION share/tune/schema COMPONENT tune)
+# A machine that is always a worker.
+install(FILES share/systemd/tune-worker.service DESTINATION lib/systemd/system COMPONENT worker)
+install(FILES share/systemd/tune-worker.sysusers DESTINATION lib/sysusers.d RENAME tune-worker.conf COMPONENT worker)
 # Debian's own Python finds the module without PYTHONPATH.
 install(FILES ${texts}/module DESTINATION lib/python3/dist-packages RENAME tune COMPONENT worker)
 
@@ -75,5 +79,7 @@ set(CPACK_COMPONENT_TUNE_DESCRIPTION
   "Samples a search space, stops poor trials early, runs trials on workers that share CPUs and GPUs by
 fractions, keeps everything in SQLite, and goes on after a kill.")
 set(CPACK_DEBIAN_WORKER_PACKAGE_NAME tune-worker)
+set(CPACK_DEBIAN_WORKER_PACKAGE_CONTROL_EXTRA
+  "${CMAKE_CURRENT_SOURCE_DIR}/share/systemd/postinst;${CMAKE_CURRENT_SOURCE_DIR}/share/systemd/prerm")
 set(CPACK_COMPONENT_WORKER_DESCRIPTION "What a machine needs that runs trials of a sweep of tune's.")
 include(CPack)

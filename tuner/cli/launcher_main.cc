@@ -1,5 +1,6 @@
-// tune: the program that people call. What must be quick, a trial's report, it does itself; for
-// everything else it becomes the program beside it, which links much and takes 15 ms to start.
+// tune: the program that people call. What must be quick, a trial's report, it does itself; it
+// becomes the worker, which a machine may have alone, or for everything else the program beside it,
+// which links much and takes 15 ms to start.
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,12 +15,19 @@
 
 namespace {
 
-int Become(const std::string& name, char** argv) {
+std::string PathOf(const std::string& name) {
   std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::string path = (self.parent_path() / name).string();
+  return (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / name).string();
+}
+
+int Become(const std::string& path, char** argv) {
   execv(path.c_str(), argv);
-  std::cerr << "tune: cannot start " << path << ": " << std::strerror(errno) << "\n";
+  std::cerr << "tune: cannot start " << path << ": " << std::strerror(errno);
+  if (errno == ENOENT && path.ends_with("/tune_cli")) {
+    std::cerr << "; this machine has what runs trials alone (tune worker): install the package "
+                 "tune beside tune-worker";
+  }
+  std::cerr << "\n";
   return 1;
 }
 
@@ -34,5 +42,10 @@ int main(int argc, char** argv) {
                                  std::cerr);
     }
   }
-  return Become("tune_cli", argv);
+  if (command == "worker") {
+    std::string path = PathOf("tune_worker");
+    argv[1] = path.data();
+    return Become(path, argv + 1);
+  }
+  return Become(PathOf("tune_cli"), argv);
 }

@@ -41,17 +41,6 @@ std::string CommandLine(const std::string& program, const std::vector<std::strin
   return line;
 }
 
-// Becomes tune_worker with the arguments after "worker".
-int BecomeWorker(const std::string& program_dir, int argc, char** argv) {
-  const std::string program = program_dir + "/tune_worker";
-  std::vector<char*> arguments = {const_cast<char*>(program.c_str())};
-  for (int i = 2; i < argc; ++i) arguments.push_back(argv[i]);
-  arguments.push_back(nullptr);
-  execv(program.c_str(), arguments.data());
-  std::cerr << "tune: cannot start " << program << "; it must be beside tune\n";
-  return 1;
-}
-
 int MustStandFirst(const tune::Invocation&) {
   std::cerr << "tune: report and worker stand first, before all options\n";
   return 2;
@@ -173,7 +162,6 @@ int main(int argc, char** argv) {
     return tune::ReportCommand({argv + 2, argv + argc}, tune::EnvironmentText("TUNE_SOCKET"),
                                std::cout, std::cerr);
   }
-  if (first == "worker") return BecomeWorker(program_dir, argc, argv);
 
   CLI::App app{"Finds good hyperparameters.\nExample: tune run space.yaml --samples 16", "tune"};
   app.set_version_flag("--version", [&program_dir] { return tune::VersionText(program_dir); });
