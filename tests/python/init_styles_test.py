@@ -163,6 +163,22 @@ def main(cfg):
         text = "from omegaconf import OmegaConf\ncfg = OmegaConf.merge(OmegaConf.load('c.yaml'), OmegaConf.from_cli())\n" + LOOP
         self.expect(text, '"lr={lr}", "model.hidden={model_hidden}"', files=[("c.yaml", config)])
 
+    def test_the_groups_that_hydra_chooses_and_maps_in_one_line(self):
+        config = ("defaults:\n  - optimizer: adam   # conf/optimizer/adam.yaml\n  - override /experiment: big\n  - data: gone\n  - _self_\n"
+                  "seed: 42\nmodel: {hidden: 128, dropout: 0.1, act: relu}\nlists: {sizes: [1, 2], b: 3}\noptimizer:\n  weight_decay: 1e-4\n")
+        text = """
+import hydra
+@hydra.main(version_base=None, config_path="conf", config_name="config")
+def main(cfg):
+    lr = cfg.optimizer.lr
+""" + BODY
+        space = self.expect(text, '"optimizer.lr={optimizer_lr}", "optimizer.weight_decay={optimizer_weight_decay}", "width={width}", '
+                            '"seed={tune.seed}", "model.hidden={model_hidden}", "model.dropout={model_dropout}", "hydra.run.dir={tune.dir}"',
+                            "optimizer_weight_decay: {loguniform: [1.0e-05, 0.001]}", "# left as they are: model.act",
+                            files=[("conf/config.yaml", config), ("conf/optimizer/adam.yaml", "lr: 0.001\nweight_decay: 0.0\nbetas: [0.9, 0.99]\n"),
+                                   ("conf/experiment/big.yaml", "# @package _global_\nwidth: 256\n")])
+        self.assertNotIn("sizes", space)
+
     def test_docopt(self):
         text = '"""Train.\n\nUsage:\n  train.py [options]\n\nOptions:\n  -h --help     Show this.\n' \
                '  -l X, --lr=X  The rate [default: 0.1].\n  --hidden=<n>  Units [default: 64].\n  --relu        Or tanh.\n"""\n' \
