@@ -688,6 +688,41 @@ TEST_F(CommandTrialTest, AnotherStatusIsACrashWithTheLastLine) {
   EXPECT_EQ(end.error, "the program exited with status 3: ValueError: lr must be positive");
 }
 
+TEST_F(CommandTrialTest, WhatATracebackEndsWithIsTheCauseAndNotWhatIsSaidBehindIt) {
+  const std::string traceback = "Traceback (most recent call last):\n  File \"a.py\", line 1\n";
+  const std::string error = traceback + "ValueError: lr must be positive\n";
+  const std::pair<std::string, std::string> cases[] = {
+      {error + "\nSet the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.\n",
+       "ValueError: lr must be positive"},
+      // Of the program that ran it.
+      {error + traceback + "subprocess.CalledProcessError: Command '['python3']' returned 1.\n",
+       "ValueError: lr must be positive"},
+      {error + traceback +
+           "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n=====\n"
+           "a.py FAILED\n-----\nRoot Cause\nrank: 0\nexitcode: 1\n=====\n",
+       "ValueError: lr must be positive"},
+      {traceback + "subprocess.CalledProcessError: Command '['make']' returned 2.\n",
+       "subprocess.CalledProcessError: Command '['make']' returned 2."},
+      {error + "\nDuring handling of the above exception, another exception occurred:\n\n" +
+           traceback + "KeyError: 'lr'\n",
+       "KeyError: 'lr'"},
+      {traceback +
+           "RuntimeError: Error(s) in loading state_dict for Net:\n\tsize mismatch for fc\n",
+       "RuntimeError: Error(s) in loading state_dict for Net: size mismatch for fc"},
+      {traceback + "ModuleNotFoundError: No module named 'x'\nsee README\n",
+       "ModuleNotFoundError: No module named 'x'"},
+      // It went on after that one.
+      {error + "1\n2\n3\n4\n5\nno more data\n", "no more data"},
+      {"a warning\nerror: no such file\n", "error: no such file"},
+  };
+  for (const auto& [printed, cause] : cases) {
+    Begin();
+    Prints(printed);
+    Exit(1);
+    EXPECT_EQ(NextEnd().error, "the program exited with status 1: " + cause);
+  }
+}
+
 TEST_F(CommandTrialTest, ASignalIsACrash) {
   ProgramEnd end;
   end.signal = "SIGSEGV";

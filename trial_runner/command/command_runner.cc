@@ -463,7 +463,7 @@ Status CommandRunner::RunSetup(const Attempt& attempt, const std::string& line) 
     EndDescendants();
     AddTo(tail, program.TakeOutput());
     if (*status == 0) return OkStatus();
-    const std::string why = "setup: '" + line + "' failed: " + tail.LastLine();
+    const std::string why = "setup: '" + line + "' failed: " + tail.Cause();
     const bool has_met_it = (tail.SpeaksOfFullDisk() && IsFullUnder(attempt)) ||
                             (tail.SpeaksOfReadOnlyDisk() && HasBecomeReadOnly(attempt));
     return has_met_it ? ResourceExhausted(why) : InvalidArgument(why);

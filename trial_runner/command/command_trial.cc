@@ -26,8 +26,8 @@ constexpr Duration kKillGrace = Milliseconds(limits::kKillGraceMs);
 constexpr Duration kEndGrace = Milliseconds(limits::kKillGraceMs - 500);
 
 std::string WithTail(std::string text, const OutputTail& tail) {
-  const std::string line = tail.LastLine();
-  return line.empty() ? text : text + ": " + line;
+  const std::string cause = tail.Cause();
+  return cause.empty() ? text : text + ": " + cause;
 }
 
 // The names that a report has to have: the metric itself, or those of its expression.

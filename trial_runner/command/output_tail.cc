@@ -84,23 +84,74 @@ bool SaysThatItFailed(std::string_view line) {
                        word == "aborted" || word == "fatal");
 }
 
+// What a program raises whose own program failed.
+bool IsOfAnotherProgram(std::string_view line) {
+  const std::string_view type = line.substr(0, line.find(':'));
+  return type.ends_with("CalledProcessError") || type.ends_with("ChildFailedError");
+}
+
+constexpr std::string_view kTraceback = "Traceback (most recent call last)";
+constexpr int kLinesBehindMax = 5;  // That do not make an exception an old one.
+
+// The last line of the traceback at the front of `text`, and what stands behind it.
+struct Raised {
+  std::string_view line;
+  std::string_view behind;
+};
+Raised RaisedIn(std::string_view text) {
+  TakeLine(text);
+  std::string_view line;  // The lines of a traceback are indented but for its last.
+  do {
+    line = TakeLine(text);
+  } while (!text.empty() && (IsBlankLine(line) || line.front() == ' ' || line.front() == '\t'));
+  return {line, text};
+}
+
+int CountLines(std::string_view text) {
+  int count = 0;
+  while (!text.empty()) count += IsBlankLine(TakeLine(text)) ? 0 : 1;
+  return count;
+}
+
+// "Error(s) in loading state_dict for Net:" goes on in the next line.
+std::string WithNextLine(std::string_view line, std::string_view behind) {
+  std::string text(line);
+  if (!line.ends_with(':')) return text;
+  while (!behind.empty()) {
+    const std::string_view next = TakeLine(behind);
+    if (!IsBlankLine(next))
+      return text + " " + std::string(next.substr(next.find_first_not_of(" \t")));
+  }
+  return text;
+}
+
+std::string Shown(std::string_view line) {
+  return ToUtf8(line.substr(0, kShownMax)) + (line.size() > kShownMax ? "..." : "");
+}
+
 }  // namespace
 
+std::string OutputTail::Cause() const {
+  std::string cause;
+  int behind = 0;
+  for (size_t at = text_.find(kTraceback, marked_); at != std::string::npos;
+       at = text_.find(kTraceback, at + 1)) {
+    const Raised raised = RaisedIn(std::string_view(text_).substr(at));
+    if (!IsException(raised.line)) continue;
+    const bool is_of_another = !cause.empty() && IsOfAnotherProgram(raised.line);
+    behind = is_of_another ? 0 : CountLines(raised.behind);  // torchrun's goes on for a page.
+    if (is_of_another) continue;
+    cause = Shown(WithNextLine(raised.line, raised.behind));
+  }
+  return cause.empty() || behind > kLinesBehindMax ? LastLine() : cause;
+}
+
 OutputTail::Complaint OutputTail::LastComplaint() const {
-  constexpr int kLinesBehindMax = 5;
-  const size_t traceback = text_.rfind("Traceback (most recent call last)");
+  const size_t traceback = text_.rfind(kTraceback);
   if (traceback != std::string::npos && traceback >= marked_) {
-    std::string_view rest = std::string_view(text_).substr(traceback);
-    TakeLine(rest);
-    std::string_view line;  // The lines of a traceback are indented but for its last.
-    do {
-      line = TakeLine(rest);
-    } while (!rest.empty() && (IsBlankLine(line) || line.front() == ' ' || line.front() == '\t'));
-    int behind = 0;
-    for (std::string_view left = rest; !left.empty();)
-      behind += IsBlankLine(TakeLine(left)) ? 0 : 1;
-    if (IsException(line) && !IsOfImport(line) && behind <= kLinesBehindMax) {
-      return {ToUtf8(line.substr(0, kShownMax)), std::string(rest)};
+    const auto [line, behind] = RaisedIn(std::string_view(text_).substr(traceback));
+    if (IsException(line) && !IsOfImport(line) && CountLines(behind) <= kLinesBehindMax) {
+      return {ToUtf8(line.substr(0, kShownMax)), std::string(behind)};
     }
   }
   const std::string last = LastLine();

@@ -14,6 +14,10 @@ class OutputTail {
 
   // The last line that holds more than blanks, cut to what fits a message; may be empty.
   std::string LastLine() const;
+  // Why a program that failed did, as far as it says so: what its Python traceback ends with, where
+  // few lines stand behind it ("Set the environment variable HYDRA_FULL_ERROR=1 ..."), and not that
+  // of a program that ran it; else the last line.
+  std::string Cause() const;
   // What has been printed so far is of what went well: an error in it was caught.
   void Mark() { marked_ = text_.size(); }
   // An error among the last lines since the mark, of a program whose status says nothing of it: the
