@@ -714,6 +714,28 @@ TEST_F(CommandTrialTest, WhatATracebackEndsWithIsTheCauseAndNotWhatIsSaidBehindI
       // It went on after that one.
       {error + "1\n2\n3\n4\n5\nno more data\n", "no more data"},
       {"a warning\nerror: no such file\n", "error: no such file"},
+      // R, Node.js, Java, Rust, Go and Julia.
+      {"Error in f(0.1) : lr is too high\nCalls: f\nExecution halted\n",
+       "Error in f(0.1) : lr is too high"},
+      {"Error in eval(x) :\n  object 'lr' not found\nExecution halted\n",
+       "Error in eval(x) : object 'lr' not found"},
+      {"/a.js:1\nthrow new TypeError('no lr')\n^\n\nTypeError: no lr\n    at Object.<anonymous> "
+       "(/a.js:1:7)\n\nNode.js v18.19.0\n",
+       "TypeError: no lr"},
+      {"Exception in thread \"main\" java.lang.RuntimeException: epoch 1\n\tat A.main(A.java:3)\n"
+       "Caused by: java.io.IOException: no data\n\tat A.read(A.java:9)\n\t... 1 more\n",
+       "Caused by: java.io.IOException: no data"},
+      {"thread 'main' panicked at src/main.rs:2:5:\nlr is too high\nnote: run with "
+       "`RUST_BACKTRACE=1` environment variable to display a backtrace\n",
+       "thread 'main' panicked at src/main.rs:2:5: lr is too high"},
+      {"panic: lr is too high\n\ngoroutine 1 [running]:\nmain.main()\n\t/a.go:4 +0x25\n",
+       "panic: lr is too high"},
+      {"panic: no data\n\ngoroutine 1 [running]:\nmain.main()\n\t/a.go:4 +0x25\nexit status 2\n",
+       "panic: no data"},
+      {"ERROR: LoadError: lr is too high\nStacktrace:\n [1] top-level scope\n   @ /a.jl:1\n"
+       "in expression starting at /a.jl:1\n",
+       "ERROR: LoadError: lr is too high"},
+      {"exit status 2\n", "exit status 2"},
   };
   for (const auto& [printed, cause] : cases) {
     Begin();

@@ -93,6 +93,25 @@ bool IsOfAnotherProgram(std::string_view line) {
 constexpr std::string_view kTraceback = "Traceback (most recent call last)";
 constexpr int kLinesBehindMax = 5;  // That do not make an exception an old one.
 
+bool BeginsWithAny(std::string_view line, std::initializer_list<std::string_view> beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [line](std::string_view beginning) { return line.starts_with(beginning); });
+}
+
+// A last line that tells no cause: what R, Node.js, Rust and `go run` end with, and the places of a
+// stack of Java's, JavaScript's, Julia's or Go's.
+bool StandsBehindCause(std::string_view line) {
+  return BeginsWithAny(line, {"Execution halted", "Node.js v", "note: run with `RUST_BACKTRACE=",
+                              "exit status ", "at ", "... ", "in expression starting at ", "@ "}) ||
+         line.find(" +0x") != std::string_view::npos;
+}
+
+bool IsCause(std::string_view line) {
+  return IsException(line) ||
+         BeginsWithAny(line, {"Error in ", "Error: ", "ERROR: ", "Exception in thread ",
+                              "Caused by: ", "thread '", "panic: ", "fatal error: "});
+}
+
 // The last line of the traceback at the front of `text`, and what stands behind it.
 struct Raised {
   std::string_view line;
@@ -143,7 +162,20 @@ std::string OutputTail::Cause() const {
     if (is_of_another) continue;
     cause = Shown(WithNextLine(raised.line, raised.behind));
   }
-  return cause.empty() || behind > kLinesBehindMax ? LastLine() : cause;
+  if (!cause.empty() && behind <= kLinesBehindMax) return cause;
+  const std::string last = LastLine();
+  return StandsBehindCause(last) ? CauseAbove().value_or(last) : last;
+}
+
+// Of a program that is none of Python's; nothing: none was found.
+std::optional<std::string> OutputTail::CauseAbove() const {
+  std::optional<std::string> cause;
+  for (std::string_view rest = std::string_view(text_).substr(marked_); !rest.empty();) {
+    const std::string_view line = TakeLine(rest);
+    // What Rust says stands below where.
+    if (IsCause(line)) cause = Shown(WithNextLine(line, rest));
+  }
+  return cause;
 }
 
 OutputTail::Complaint OutputTail::LastComplaint() const {

@@ -3,6 +3,7 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,7 +17,8 @@ class OutputTail {
   std::string LastLine() const;
   // Why a program that failed did, as far as it says so: what its Python traceback ends with, where
   // few lines stand behind it ("Set the environment variable HYDRA_FULL_ERROR=1 ..."), and not that
-  // of a program that ran it; else the last line.
+  // of a program that ran it; above the stack or the last words of other languages their error;
+  // else the last line.
   std::string Cause() const;
   // What has been printed so far is of what went well: an error in it was caught.
   void Mark() { marked_ = text_.size(); }
@@ -40,6 +42,7 @@ class OutputTail {
  private:
   static constexpr size_t kBytesMax = 8u << 10;
 
+  std::optional<std::string> CauseAbove() const;
   bool HoldsAny(std::initializer_list<std::string_view> texts) const;
 
   std::string text_;
