@@ -232,7 +232,7 @@ TEST(AskTell, BadInputIsOneLineAndChangesNothing) {
       {{"tell", "0", "abc"}, "tune: read 'abc', expected a number, NaN or null\n"},
       {{"tell", "0", "1", "--failed"}, "tune: --failed: a failed trial has no value\n"},
       {{"tell", "other/0", "1"},
-       "tune: tune.db: there is no ask-tell sweep 'other'; there are study\n"},
+       "tune: tune.db: there is no ask-tell sweep 'other'; it has study\n"},
       {{"resume"},
        "tune: nothing to resume: tune.db holds only sweeps of tune ask; go on with tune ask and "
        "tune tell\n"},

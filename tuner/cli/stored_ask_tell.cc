@@ -137,7 +137,7 @@ Result<std::unique_ptr<StoredAskTell>> StoredAskTell::OpenStored(const std::stri
   }
   return NotFound(db_path + ": there is no ask-tell sweep" +
                   (name.empty() ? "" : " '" + name + "'") +
-                  (names.empty() ? "; begin one with tune ask SPACE" : "; there are " + names));
+                  (names.empty() ? "; begin one with tune ask SPACE" : "; it has " + names));
 }
 
 Result<AskTellSession> StoredAskTell::Replayed(SqliteStore& store,

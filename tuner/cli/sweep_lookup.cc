@@ -144,7 +144,7 @@ Result<FoundSweep> FindSweep(Database& database, const std::string& name) {
   if (names.size() > kNamesMax) names.erase(names.begin(), names.end() - kNamesMax);
   std::string list;
   for (const std::string_view known : names) list += (list.empty() ? "" : ", ") + Printable(known);
-  return NotFound(unknown + "; there are " + list);
+  return NotFound(unknown + "; it has " + list);
 }
 
 std::string FindArtifact(const std::string& path, const std::string& db_path,
