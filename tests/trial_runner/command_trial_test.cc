@@ -736,6 +736,13 @@ TEST_F(CommandTrialTest, WhatATracebackEndsWithIsTheCauseAndNotWhatIsSaidBehindI
        "in expression starting at /a.jl:1\n",
        "ERROR: LoadError: lr is too high"},
       {"exit status 2\n", "exit status 2"},
+      // Of what ran it.
+      {"cannot open data\nmake: *** [Makefile:2: train] Error 1\n", "cannot open data"},
+      {"0.532\nIndexError: no rank 3\n-----\nPrimary job terminated normally, but 1 process "
+       "returned\na non-zero exit code.\n-----\nmpirun detected that\none process\nended\n-----\n",
+       "IndexError: no rank 3"},
+      {"0.532\nno such partition\nsrun: error: node1: task 0: Exited with exit code 1\n",
+       "no such partition"},
   };
   for (const auto& [printed, cause] : cases) {
     Begin();

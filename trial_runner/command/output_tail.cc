@@ -98,16 +98,21 @@ bool BeginsWithAny(std::string_view line, std::initializer_list<std::string_view
                      [line](std::string_view beginning) { return line.starts_with(beginning); });
 }
 
-// A last line that tells no cause: what R, Node.js, Rust and `go run` end with, and the places of a
-// stack of Java's, JavaScript's, Julia's or Go's.
+// A line that tells no cause: what R, Node.js, Rust, `go run`, make, srun and `conda run` end with,
+// a frame of dashes, and the places of a stack of Java's, JavaScript's, Julia's or Go's.
 bool StandsBehindCause(std::string_view line) {
-  return BeginsWithAny(line, {"Execution halted", "Node.js v", "note: run with `RUST_BACKTRACE=",
-                              "exit status ", "at ", "... ", "in expression starting at ", "@ "}) ||
-         line.find(" +0x") != std::string_view::npos;
+  const bool has_words =
+      std::any_of(line.begin(), line.end(), [](unsigned char c) { return std::isalnum(c) != 0; });
+  return !has_words || line.find(" +0x") != std::string_view::npos ||
+         BeginsWithAny(line, {"Execution halted", "Node.js v", "note: run with `RUST_BACKTRACE=",
+                              "exit status ", "at ", "... ", "in expression starting at ", "@ ",
+                              "make: ***", "srun: error: ", "ERROR conda.cli.main_run"});
 }
 
 bool IsCause(std::string_view line) {
-  return IsException(line) ||
+  const std::string_view type = line.substr(0, line.find(':'));
+  const bool is_error = type.ends_with("Error") || type.ends_with("Exception");
+  return (is_error && IsException(line)) ||
          BeginsWithAny(line, {"Error in ", "Error: ", "ERROR: ", "Exception in thread ",
                               "Caused by: ", "thread '", "panic: ", "fatal error: "});
 }
@@ -164,18 +169,24 @@ std::string OutputTail::Cause() const {
   }
   if (!cause.empty() && behind <= kLinesBehindMax) return cause;
   const std::string last = LastLine();
-  return StandsBehindCause(last) ? CauseAbove().value_or(last) : last;
+  if (!StandsBehindCause(last)) return last;
+  const std::string above = CauseAbove();
+  return above.empty() ? last : above;
 }
 
-// Of a program that is none of Python's; nothing: none was found.
-std::optional<std::string> OutputTail::CauseAbove() const {
-  std::optional<std::string> cause;
+// The last line of an error of any language, else the last that tells anything.
+std::string OutputTail::CauseAbove() const {
+  std::string cause;
+  std::string_view telling;
   for (std::string_view rest = std::string_view(text_).substr(marked_); !rest.empty();) {
     const std::string_view line = TakeLine(rest);
+    if (IsBlankLine(line)) continue;
+    const std::string_view words = line.substr(line.find_first_not_of(" \t"));
+    if (!StandsBehindCause(words)) telling = words;
     // What Rust says stands below where.
     if (IsCause(line)) cause = Shown(WithNextLine(line, rest));
   }
-  return cause;
+  return cause.empty() ? Shown(telling) : cause;
 }
 
 OutputTail::Complaint OutputTail::LastComplaint() const {

@@ -3,7 +3,6 @@
 // Thread rule: one thread.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -42,7 +41,7 @@ class OutputTail {
  private:
   static constexpr size_t kBytesMax = 8u << 10;
 
-  std::optional<std::string> CauseAbove() const;
+  std::string CauseAbove() const;
   bool HoldsAny(std::initializer_list<std::string_view> texts) const;
 
   std::string text_;
