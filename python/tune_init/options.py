@@ -46,10 +46,21 @@ class Option:
         return not (self.flag or self.is_config or self.word or self.variable)
 
 
+def add_enum(node, values):
+    """Of class Optimizer(str, Enum): all its values, and each by its name, "Optimizer.adam"."""
+    values[node.name] = []
+    for member in node.body:
+        if isinstance(member, ast.Assign) and isinstance(member.value, ast.Constant) and isinstance(member.targets[0], ast.Name):
+            values[node.name].append(member.value.value)
+            values[node.name + "." + member.targets[0].id] = member.value.value
+
+
 def constants_of(tree):
     """The names that stand for one literal at the top of the module."""
     values = {}
     for node in tree.body:
+        if isinstance(node, ast.ClassDef) and any(dotted(base).split(".")[-1] in ("Enum", "StrEnum") for base in node.bases):
+            add_enum(node, values)
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = node.targets[0]
             if isinstance(target, ast.Name):
@@ -66,6 +77,8 @@ def literal(node, constants):
         return False, None
     if isinstance(node, ast.Name) and node.id in constants:
         return True, constants[node.id]
+    if isinstance(node, ast.Attribute) and dotted(node) in constants:
+        return True, constants[dotted(node)]
     try:
         return True, ast.literal_eval(node)
     except (ValueError, SyntaxError, TypeError):
@@ -276,6 +289,8 @@ def from_signature(function, constants, is_typer=False):
         if isinstance(said, ast.Call):
             add_bounds(option, said, constants)
             add_choices(option, said_choices(said), constants)
+        if is_typer and isinstance(constants.get(dotted(annotation)), list):  # An enum is said by its values.
+            add_choices(option, annotation, constants)
         if option.kind == "bool" and flag:
             option.is_switch, option.no_flag = True, no_flag
         options.append(option)

@@ -163,6 +163,20 @@ def main(cfg):
         text = "from omegaconf import OmegaConf\ncfg = OmegaConf.merge(OmegaConf.load('c.yaml'), OmegaConf.from_cli())\n" + LOOP
         self.expect(text, '"lr={lr}", "model.hidden={model_hidden}"', files=[("c.yaml", config)])
 
+    def test_an_enum_of_typers_is_said_by_its_values(self):
+        text = """
+import typer
+from enum import Enum
+class Optimizer(str, Enum):
+    adam = "adam"
+    plain = "sgd"
+app = typer.Typer()
+@app.command()
+def train(lr: float = 0.1, optimizer: Optimizer = Optimizer.adam):
+""" + BODY + "app()\n"
+        self.expect(text, '--lr, "{lr}", --optimizer, "{optimizer}"',
+                    'optimizer: {choice: ["adam", "sgd"]}   # its choices; the script\'s default is adam')
+
     def test_the_groups_that_hydra_chooses_and_maps_in_one_line(self):
         config = ("defaults:\n  - optimizer: adam   # conf/optimizer/adam.yaml\n  - override /experiment: big\n  - data: gone\n  - _self_\n"
                   "seed: 42\nmodel: {hidden: 128, dropout: 0.1, act: relu}\nlists: {sizes: [1, 2], b: 3}\noptimizer:\n  weight_decay: 1e-4\n")
