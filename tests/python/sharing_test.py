@@ -149,6 +149,15 @@ class FilesOfTrials(SweepCase):
         self.assertIn("metrics of two sweeps: trials of " + os.path.realpath("two.artifacts/two"), told[0])
         self.assertIn("metrics of two sweeps: trials of " + os.path.realpath("one.artifacts/one"), told[1])
 
+    def test_of_metrics_that_trials_side_by_side_write_are_told_with_the_answer(self):
+        space = self.file_sweep(
+            "open('both', 'r' if os.environ['TUNE_TRIAL'] == '0' else 'w').close()\n"
+            "Path('r.json').write_text(json.dumps({'value': float(sys.argv[1])}))\n"
+        )
+        os.mkfifo("both")  # Opens once both open it.
+        answer = self.tune_run("beside", {**space, "samples": 2, "limits": {"max_concurrent": 2}}).communicate()[0]
+        self.assertRegex(answer, "in doubt +trial [01]: metrics of several trials: .*r.json, too: this value may be its; .*; 1 more trial alike")
+
 
 if __name__ == "__main__":
     import unittest

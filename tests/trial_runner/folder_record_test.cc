@@ -153,10 +153,18 @@ TEST_F(FolderRecordTest, ItIsOverWhenNobodyRunsAndAnotherSweepBegins) {
   EXPECT_FALSE(record_.IsOver(Member(7)));
 }
 
-TEST_F(FolderRecordTest, TwoSweepsWithOneMetricFileAreRivalsWhileTheyRun) {
+TEST_F(FolderRecordTest, TrialsWithOneMetricFileAreRivalsWhileTheyRun) {
   record_.OnBegin(Member(0, "/a/sweep", {"/w/r.json"}));
+  record_.OnBegin(Member(0, "/a/sweep", {"/w/r.json"}));
+  EXPECT_FALSE(record_.RivalOf("/a/sweep/0")) << "another rank of it";
   record_.OnBegin(Member(1, "/a/sweep", {"/w/r.json"}));
-  EXPECT_FALSE(record_.RivalOf("/a/sweep/0")) << "of one sweep";
+  ASSERT_TRUE(record_.RivalOf("/a/sweep/0"));
+  EXPECT_EQ(record_.RivalOf("/a/sweep/0")->sweep, "/a/sweep");
+  ASSERT_TRUE(record_.RivalOf("/a/sweep/1"));
+  record_.OnEnd("/a/sweep/0");
+  record_.OnEnd("/a/sweep/1");
+  record_.OnBegin(Member(0, "/a/sweep", {"/w/r.json"}));
+  EXPECT_FALSE(record_.RivalOf("/a/sweep/0")) << "one after the other";
   record_.OnBegin(Member(0, "/b/other", {"/w/own.json"}));
   EXPECT_FALSE(record_.RivalOf("/a/sweep/0")) << "another file";
   record_.OnBegin(Member(1, "/b/other", {"/w/r.json"}));

@@ -111,7 +111,7 @@ void FolderRecord::OnBegin(const FolderMember& member) {
   has_run_side_by_side_ = has_run_side_by_side_ || !running_.empty();
   Running own{member, std::nullopt};
   for (auto& [trial, other] : running_) {
-    if (other.member.sweep == member.sweep) continue;
+    if (trial == member.trial) continue;  // Another rank, or an attempt whose end was not seen.
     for (const std::string& file : member.metric_files) {
       const std::vector<std::string>& files = other.member.metric_files;
       if (std::find(files.begin(), files.end(), file) == files.end()) continue;

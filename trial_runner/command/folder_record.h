@@ -90,8 +90,8 @@ class FolderRecord {
 
   // Files that several trials wrote, may all be this sweep's, and were told to nobody yet.
   std::vector<std::string> TakeShared(const std::string& sweep);
-  // Another sweep that has run beside this trial's attempt and has a metric file in common: the
-  // file and that sweep's folder.
+  // A trial that has run beside this trial's attempt and has a metric file in common: the file and
+  // the folder of that trial's sweep, which may be the same.
   struct Rival {
     std::string file;
     std::string sweep;

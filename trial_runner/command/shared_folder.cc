@@ -289,7 +289,14 @@ std::vector<std::string> SharedFolder::End(bool has_values) {
     record.OnEnd(member_.trial);
     Look(folder_, member_, outputs_, record);
     if (!has_values) return;
-    if (rival) {
+    if (rival && rival->sweep == member_.sweep) {
+      notes.push_back(
+          "metrics of several trials: another trial ran at the same time and has its "
+          "values from " +
+          ToUtf8(rival->file) +
+          ", too: this value may be its; write {tune.dir}, the trial's own folder, into "
+          "the file's path and into the command, or set limits: {max_concurrent: 1}");
+    } else if (rival) {
       notes.push_back("metrics of two sweeps: trials of " + ToUtf8(rival->sweep) +
                       " have their values from " + ToUtf8(rival->file) +
                       ", too, and ran at the same time: this value may be theirs; write "
