@@ -54,6 +54,12 @@ space: {x: {uniform: [0, 1]}}
   return { at: addresses[0], viewer: addresses[1], ended };
 }
 
+// The page may ask to its last moment, and a route of the test's be at an answer then.
+const closing = (page) => async () => {
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  await page.context().close();
+};
+
 async function open(path = "", { at = address, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
@@ -65,7 +71,7 @@ async function open(path = "", { at = address, ...options } = {}) {
   if (path) await page.goto("about:blank");
   if (path) await page.goto(new URL("/" + path, at).href);
   await page.waitForSelector("tbody tr");
-  return { page, faults, close: () => context.close() };
+  return { page, faults, close: closing(page) };
 }
 
 // A page that keeps what is written on its canvases, which is not in the page, and where.
@@ -87,7 +93,7 @@ async function openListening(path, options = {}) {
   await page.goto(address);
   await page.goto("about:blank");
   if (path !== "about:blank") await page.goto(new URL("/" + path, address).href);
-  return { page, close: () => context.close() };
+  return { page, close: closing(page) };
 }
 
 // A sweep of this test alone that has run, and ended with this status: what is said of it, beside that it reports acc, more is better.
