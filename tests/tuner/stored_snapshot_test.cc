@@ -64,6 +64,31 @@ TEST_F(StoredSnapshotTest, ShowsWhatTheTunersOwnTerminalWould) {
                 "     3         1         0.5         0.5      35.0 s  local"}));
 }
 
+TEST_F(StoredSnapshotTest, CountsAsTrainedAgainOnlyWhatALaterAttemptReportsAgain) {
+  const auto again = [this] {
+    const auto count = CountIterationsAgain(*Open(), 1);
+    EXPECT_TRUE(count.ok());
+    return count.ok() ? *count : -1;
+  };
+  const auto report = [](int64_t attempt, int64_t iteration) {
+    return ReportRow{TrialNumber{3}, AttemptNumber{attempt}, iteration, 0.5, {}, SampleTime(50),
+                     std::nullopt};
+  };
+  const int64_t before = again();
+  Transition rows;
+  rows.trials = {SampleRows().trials[3]};
+  rows.trials[0].attempts = 3;
+  rows.attempts = {SampleAttempt(3, 2, Outcome::kCrashed), SampleAttempt(3, 3, Outcome::kRunning)};
+  // The third goes on by files of its own.
+  rows.reports = {report(2, 5), report(3, 6)};
+  ASSERT_TRUE(store_->Commit(ExperimentId{1}, {3, SampleTime(60), "[]"}, rows).ok());
+  EXPECT_EQ(again(), before);
+  Transition earlier;
+  earlier.reports = {report(3, 4)};
+  ASSERT_TRUE(store_->Commit(ExperimentId{1}, {4, SampleTime(61), "[]"}, earlier).ok());
+  EXPECT_EQ(again(), before + 2);
+}
+
 TEST_F(StoredSnapshotTest, RecallsHowTheBestValueRoseAndTheCurvesOfTheTrialsThatRun) {
   const auto database = Open();
   const auto history = snapshots_.ReadHistory(*database, Find(*database));

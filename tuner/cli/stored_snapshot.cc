@@ -192,7 +192,10 @@ Result<int64_t> CountIterationsAgain(Database& database, int64_t experiment) {
       "SELECT coalesce(sum(max(0, last - next_from)), 0) FROM (SELECT"
       " (SELECT max(r.iteration) FROM report_rows AS r WHERE r.trial = a.trial"
       "   AND r.attempt = a.number AND r.value IS NOT NULL) AS last,"
-      " lead(a.from_iteration) OVER (PARTITION BY a.trial ORDER BY a.number) AS next_from"
+      // A program that finds its own files may begin later than it was told.
+      " lead(max(a.from_iteration, coalesce((SELECT min(r.iteration) - 1 FROM report_rows AS r"
+      "   WHERE r.trial = a.trial AND r.attempt = a.number), 0)))"
+      " OVER (PARTITION BY a.trial ORDER BY a.number) AS next_from"
       " FROM attempt_rows AS a JOIN trial_rows AS t ON t.id = a.trial"
       " WHERE t.experiment = ?1 AND t.attempts > 1)"  // Else reports of all trials are read.
       " WHERE last IS NOT NULL AND next_from IS NOT NULL";
