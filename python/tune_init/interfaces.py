@@ -133,7 +133,7 @@ def options_of(tree, source, script):
 
 
 def of_fixed(tree):
-    """The line for a script that takes nothing from outside."""
+    """The line for a script that takes nothing from outside, or in a way of its own."""
     fixed = []
     for name, value, dictionary in fixed_values(tree):
         option = Option(name_of(name).lower(), "", kind_of(None, value), value)
@@ -147,7 +147,9 @@ def of_fixed(tree):
     remedy = f'{name} = {kind}(os.environ.get("{name.upper()}", {value}))'
     if dictionary:
         remedy = f"import tune; {dictionary} = tune.config({dictionary}) right below the dictionary"
-    return [f"the script takes nothing from outside, and {shown} {'stands' if len(fixed) == 1 else 'stand'} in it; to search over one write {remedy}, "
+    reads_words = any(dotted(n) == "sys.argv" for n in ast.walk(tree) if isinstance(n, ast.Attribute))
+    how = "the script reads sys.argv in a way that is not understood" if reads_words else "the script takes nothing from outside"
+    return [f"{how}, and {shown} {'stands' if len(fixed) == 1 else 'stand'} in it; to search over one write {remedy}, "
             "and call tune init again"]
 
 

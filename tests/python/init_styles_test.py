@@ -357,6 +357,8 @@ class NotSeen(unittest.TestCase):
         space = init("train.py", "import os\nLR = 0.1\nEPOCHS = 3\nlr = LR\n" + LOOP)
         self.assertIn("# TO DO: the script takes nothing from outside, and LR=0.1 stands in it; to search over one write "
                       'LR = float(os.environ.get("LR", 0.1)), and call tune init again.', space)
+        space = init("train.py", "import sys\nLR = 0.1\nlr = LR\nfor word in sys.argv[1:]:\n    lr = float(word.split('=')[1])\n" + LOOP)
+        self.assertIn("# TO DO: the script reads sys.argv in a way that is not understood, and LR=0.1 stands in it", space)
         space = init("train.py", "CONFIG = {'lr': 0.1, 'data': 'x'}\nlr = CONFIG['lr']\n" + LOOP)
         self.assertIn("write import tune; CONFIG = tune.config(CONFIG) right below the dictionary", space)
         mended = "import tune\nCONFIG = {'lr': 0.1, 'data': 'x'}\nCONFIG = tune.config(CONFIG)\nlr = CONFIG['lr']\n" + LOOP
