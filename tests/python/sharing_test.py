@@ -92,6 +92,16 @@ class FilesOfTrials(SweepCase):
             stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **more,
         )
 
+    def test_of_configurations_that_each_trial_writes_are_told(self):
+        beside = 'touch "began-$TUNE_TRIAL"; until [ -e "began-$((TUNE_TRIAL ^ 1))" ]; do :; done; '
+        Path("config.yaml").write_text("lr: 0\n")
+        command = ["sh", "-c", beside + "sed -i 's/lr:.*/lr: {x}/' config.yaml; cut -d: -f2 config.yaml"]
+        process = self.tune_run("written", {
+            "metric": "value", "mode": "min", "samples": 6, "limits": {"max_concurrent": 2}, "space": {"x": {"uniform": [0, 1]}},
+            "trainable": {"command": command, "metrics": {"value": {"regex": "{number}"}}},
+        })
+        self.assertIn("several trials wrote config.yaml", process.communicate()[0])
+
     def test_that_a_shell_writes_are_told(self):
         # Two trials at a time, as in wait_for_its_pair.
         beside = 'touch "began-$TUNE_TRIAL"; until [ -e "began-$((TUNE_TRIAL ^ 1))" ]; do :; done; '

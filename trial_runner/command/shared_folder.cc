@@ -64,12 +64,12 @@ bool IsFolderLookedAt(const fs::path& path, const std::string& artifacts) {
 
 // What people write while a sweep runs, what is a log or a picture, and what is made to be shared.
 bool IsFileLookedAt(const std::string& name) {
-  constexpr std::array<std::string_view, 51> kPassedOver = {
-      ".py",   ".pyc",  ".ipynb", ".sh",   ".md",    ".rst",   ".yaml",   ".yml",    ".toml",
-      ".cfg",  ".ini",  ".c",     ".cc",   ".cpp",   ".h",     ".hpp",    ".cu",     ".rs",
-      ".go",   ".java", ".r",     ".R",    ".jl",    ".js",    ".ts",     ".m",      ".lua",
-      ".pl",   ".rb",   ".v",     ".sv",   ".tex",   ".png",   ".svg",    ".pdf",    ".jpg",
-      ".html", ".log",  ".lock",  ".pid",  ".swp",   ".db",    ".db-wal", ".db-shm", ".db-journal",
+  constexpr std::array<std::string_view, 46> kPassedOver = {
+      ".py",   ".pyc",  ".ipynb", ".sh",   ".md",    ".rst",    ".c",      ".cc",
+      ".cpp",  ".h",    ".hpp",   ".cu",   ".rs",    ".go",     ".java",   ".r",
+      ".R",    ".jl",   ".js",    ".ts",   ".m",     ".lua",    ".pl",     ".rb",
+      ".v",    ".sv",   ".tex",   ".png",  ".svg",   ".pdf",    ".jpg",    ".html",
+      ".log",  ".lock", ".pid",   ".swp",  ".db",    ".db-wal", ".db-shm", ".db-journal",
       ".part", ".tmp",  ".bak",   ".orig", ".cache", ".sqlite"};
   const bool is_database = name.find(".sqlite") != std::string::npos;
   return !name.starts_with('.') && !name.ends_with('~') && !is_database && IsUtf8(name) &&
