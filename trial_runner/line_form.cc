@@ -173,9 +173,9 @@ std::string FindRemark(std::string_view behind) {
 
 std::string FindSummaryWord(std::string_view behind) {
   static constexpr std::string_view kWords[] = {
-      "mean",     "average", "avg",    "median",  "overall", "baseline",
-      "ensemble", "summary", "target", "goal",    "sota",    "initial",
-      "required", "chance",  "ema",    "teacher", "expected"};
+      "mean",    "average", "avg",      "median",    "overall", "baseline", "ensemble",
+      "summary", "target",  "goal",     "sota",      "initial", "required", "chance",
+      "ema",     "teacher", "expected", "untrained", "before"};
   if (std::string remark = FindRemark(behind); !remark.empty()) return remark;
   for (size_t i = 0; i < behind.size();) {
     const size_t bytes = WordBytes(behind.substr(i));
