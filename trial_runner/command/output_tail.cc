@@ -12,6 +12,11 @@ constexpr size_t kShownMax = 300;
 constexpr std::string_view kNameCharacters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
 
+// As much of a line as fits a message.
+std::string Shown(std::string_view line) {
+  return ToUtf8(line.substr(0, kShownMax)) + (line.size() > kShownMax ? "..." : "");
+}
+
 }  // namespace
 
 void OutputTail::Add(std::string_view piece) {
@@ -28,13 +33,11 @@ std::string OutputTail::LastLine() const {
   std::string_view rest = text_;
   while (!rest.empty()) {
     const size_t begin = rest.find_last_of("\r\n");
-    std::string_view line = begin == std::string_view::npos ? rest : rest.substr(begin + 1);
+    const std::string_view line = begin == std::string_view::npos ? rest : rest.substr(begin + 1);
     rest = begin == std::string_view::npos ? std::string_view() : rest.substr(0, begin);
     const size_t first = line.find_first_not_of(" \t");
     if (first == std::string_view::npos) continue;
-    line = line.substr(first, line.find_last_not_of(" \t") - first + 1);
-    const bool is_cut = line.size() > kShownMax;
-    return ToUtf8(line.substr(0, kShownMax)) + (is_cut ? "..." : "");
+    return Shown(line.substr(first, line.find_last_not_of(" \t") - first + 1));
   }
   return "";
 }
@@ -149,10 +152,6 @@ std::string WithNextLine(std::string_view line, std::string_view behind) {
   return text;
 }
 
-std::string Shown(std::string_view line) {
-  return ToUtf8(line.substr(0, kShownMax)) + (line.size() > kShownMax ? "..." : "");
-}
-
 }  // namespace
 
 std::string OutputTail::Cause() const {
@@ -194,7 +193,7 @@ OutputTail::Complaint OutputTail::LastComplaint() const {
   if (traceback != std::string::npos && traceback >= marked_) {
     const auto [line, behind] = RaisedIn(std::string_view(text_).substr(traceback));
     if (IsException(line) && !IsOfImport(line) && CountLines(behind) <= kLinesBehindMax) {
-      return {ToUtf8(line.substr(0, kShownMax)), std::string(behind)};
+      return {Shown(line), std::string(behind)};
     }
   }
   const std::string last = LastLine();
