@@ -95,10 +95,10 @@ LeaseTable::Rejoined LeaseTable::Rejoin(WorkerId from, WorkerId to, const Worker
     rejoined.unsent.push_back(Lease{lease.ref, placement, lease.rank});
     Run(books, rejoined.unsent.back());
   }
-  const auto by_epoch = [](const AttemptRef& a, const AttemptRef& b) { return a.epoch < b.epoch; };
   std::sort(rejoined.kept.begin(), rejoined.kept.end(),
-            [&by_epoch](const Lease& a, const Lease& b) { return by_epoch(a.ref, b.ref); });
-  std::sort(rejoined.unknown.begin(), rejoined.unknown.end(), by_epoch);
+            [](const Lease& a, const Lease& b) { return a.ref.epoch < b.ref.epoch; });
+  std::sort(rejoined.unknown.begin(), rejoined.unknown.end(),
+            [](const AttemptRef& a, const AttemptRef& b) { return a.epoch < b.epoch; });
   return rejoined;
 }
 
