@@ -35,11 +35,10 @@ void CommitLog::Fail(const std::string& finding) {
 }
 
 void CommitLog::Begin(const StoredExperiment& experiment, const ExperimentSpec& spec,
-                      std::unique_ptr<ExperimentController> shadow, SweepParts parts) {
+                      Shadows shadows) {
   experiment_ = experiment;
   spec_ = spec;
-  shadow_ = std::move(shadow);
-  stream_shadow_.emplace(std::move(parts));
+  shadows_.emplace(std::move(shadows));
   experiment_row_.samples = experiment.samples;
 }
 
@@ -67,29 +66,6 @@ void CommitLog::CheckJournal(const std::vector<JournalStep>& steps) {
   }
 }
 
-// One that never died decides the same and tells its sweep the same, and a sweep that is told
-// nothing else comes to the same.
-void CommitLog::Shadow(const Commit& commit, const std::string& digest) {
-  const JournalStep& step = commit.step;
-  const bool is_stream = IsStream(step.events);
-  const bool follows_older_build = !steps_.empty() && !IsStream(steps_.back().events);
-  const bool begins_life =
-      std::any_of(commit.events.begin(), commit.events.end(),
-                  [](const Event& event) { return std::holds_alternative<TunerRestarted>(event); });
-  if (begins_life && follows_older_build) shadow_->WriteAllWorkers();
-  Transition shadows = shadow_->Apply(commit.events, step.at);
-  const std::string text = EncodeStream(shadows.stream);
-  if (Digest(shadows) != digest || (is_stream && text != step.events)) {
-    Fail("the tuner decided otherwise than one that never died; events " +
-         EncodeEvents(commit.events) + "; its stream " + text);
-  }
-  if (const auto broken = shadow_->BrokenInvariant()) Fail(*broken);
-  Result<std::vector<SweepEvent>> stream = DecodeStream(text);
-  if (!stream.ok()) return Fail("the stream cannot be read: " + stream.status().message());
-  PlantInStream(environment_.swarm.planted, *stream);
-  if (const auto other = stream_shadow_->Follow(*stream, shadows)) Fail(*other + ": " + text);
-}
-
 void CommitLog::Absorb(const Commit& commit, bool will_act) {
   const auto& [step, events, transition] = commit;
   if (step.step != last_step() + 1) {
@@ -98,7 +74,9 @@ void CommitLog::Absorb(const Commit& commit, bool will_act) {
   event_count_ += static_cast<int64_t>(events.size());
   const std::string digest = Digest(transition);
   environment_.trace.Note("committed", {step.step, static_cast<int64_t>(events.size())}, digest);
-  Shadow(commit, digest);
+  if (const auto other = shadows_->Follow(step, events, digest, environment_.swarm.planted)) {
+    Fail(*other);
+  }
   steps_.push_back({step.at, step.events});
   Count(events, transition);
   turns_.emplace_back();

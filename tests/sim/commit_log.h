@@ -2,9 +2,7 @@
 // with its rows, what left the process, and whether that may be. It knows the rules, not the
 // controller's fields.
 //
-// A shadow controller, which never dies, is given each committed step too, out of the journal's own
-// text: what a tuner decides after any number of recoveries must be what the shadow decides. What
-// the shadow tells its sweep another one is told that has nothing else (stream_shadow.h).
+// Beside it stand two that never die, and must decide the same (shadows.h).
 //
 // Thread rule: one thread.
 #pragma once
@@ -21,7 +19,7 @@
 #include <vector>
 
 #include "tests/sim/environment.h"
-#include "tests/sim/stream_shadow.h"
+#include "tests/sim/shadows.h"
 #include "tuner/experiment_controller.h"
 #include "tuner/store.h"
 
@@ -31,9 +29,8 @@ class CommitLog {
  public:
   explicit CommitLog(Environment& environment) : environment_(environment) {}
 
-  // The sweep as it was stored; the shadow is made of the same spec.
-  void Begin(const StoredExperiment& experiment, const ExperimentSpec& spec,
-             std::unique_ptr<ExperimentController> shadow, SweepParts parts);
+  // The sweep as it was stored; the shadows are made of the same spec.
+  void Begin(const StoredExperiment& experiment, const ExperimentSpec& spec, Shadows shadows);
 
   // A step, what came in, and what it led to.
   struct Commit {
@@ -94,7 +91,7 @@ class CommitLog {
   const std::optional<StoredExperiment>& experiment() const { return experiment_; }
   bool IsLeased(TrialNumber trial, AttemptNumber attempt) const;
   const ExperimentSpec& spec() const { return spec_; }
-  const ExperimentController& shadow() const { return *shadow_; }
+  const ExperimentController& shadow() const { return shadows_->controller(); }
 
  private:
   struct Lease {
@@ -103,7 +100,6 @@ class CommitLog {
   };
 
   void Absorb(const Commit& commit, bool will_act);
-  void Shadow(const Commit& commit, const std::string& digest);
   void TakeEvents(const std::vector<Event>& events, const Transition& transition);
   void TakeReport(const ReportArrived& event, const Transition& transition, size_t& next);
   void TakeJoin(const WorkerJoined& event);
@@ -132,8 +128,7 @@ class CommitLog {
   Environment& environment_;
   std::optional<StoredExperiment> experiment_;
   ExperimentSpec spec_;
-  std::unique_ptr<ExperimentController> shadow_;
-  std::optional<StreamShadow> stream_shadow_;
+  std::optional<Shadows> shadows_;
 
   std::vector<Step> steps_;
   std::optional<Commit> in_doubt_;

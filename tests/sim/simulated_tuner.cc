@@ -189,11 +189,8 @@ Status SimulatedTuner::Create() {
   TUNE_ASSIGN_OR_RETURN(const StoredExperiment experiment, life.store->CreateExperiment(wanted));
   TUNE_ASSIGN_OR_RETURN(life.controller, MakeController(spec, environment_.swarm.seed,
                                                         experiment.name, kArtifactsDir));
-  TUNE_ASSIGN_OR_RETURN(
-      auto shadow, MakeController(spec, environment_.swarm.seed, experiment.name, kArtifactsDir));
-  TUNE_ASSIGN_OR_RETURN(
-      auto parts, MakeSweepParts(spec, environment_.swarm.seed, experiment.name, kArtifactsDir));
-  log_.Begin(experiment, spec, std::move(shadow), std::move(parts));
+  TUNE_ASSIGN_OR_RETURN(Shadows shadows, Shadows::Make(experiment, spec, kArtifactsDir));
+  log_.Begin(experiment, spec, std::move(shadows));
   BeginLoop(experiment, 0, KnownAtStart());
   return OkStatus();
 }
@@ -205,11 +202,8 @@ Status SimulatedTuner::GoOn(const StoredExperiment& experiment, std::optional<in
     TUNE_ASSIGN_OR_RETURN(const Value document, ParseJson(experiment.spec));
     TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec,
                           InterpretSpec(document, "space.yaml", experiment.base_dir, true));
-    TUNE_ASSIGN_OR_RETURN(auto shadow,
-                          MakeController(spec, experiment.seed, experiment.name, kArtifactsDir));
-    TUNE_ASSIGN_OR_RETURN(auto parts,
-                          MakeSweepParts(spec, experiment.seed, experiment.name, kArtifactsDir));
-    log_.Begin(experiment, spec, std::move(shadow), std::move(parts));
+    TUNE_ASSIGN_OR_RETURN(Shadows shadows, Shadows::Make(experiment, spec, kArtifactsDir));
+    log_.Begin(experiment, spec, std::move(shadows));
   }
   Result<RecoveredExperiment> recovered = Recover(experiment, kArtifactsDir, *life.store);
   if (!recovered.ok()) {
