@@ -50,7 +50,7 @@ class ExperimentController {
   // have now.
   void WriteAllWorkers() { cluster_.WriteAll(); }
 
-  // ----
+  // ---- what is known
 
   // When Apply({DeadlinePassed}) must be called at the latest; nothing when only events can change
   // something.
@@ -61,6 +61,10 @@ class ExperimentController {
   const Cluster& cluster() const { return cluster_; }
   const LeaseTable& leases() const { return cluster_.leases(); }
   const std::map<WorkerId, WorkerRecord>& workers() const { return cluster_.workers().all(); }
+  // The highest id that a worker of this sweep ever had; 0: there was none.
+  WorkerId last_worker() const {
+    return workers().empty() ? WorkerId{} : workers().rbegin()->first;
+  }
   std::string WorkerName(WorkerId worker) const;  // Empty: it is not known.
   bool HasLocalWorker() const;                    // One that is there.
   // As of Sweep.

@@ -95,8 +95,6 @@ class Store {
   virtual Result<std::vector<ReportRow>> ReadReports(ExperimentId experiment) = 0;
   // As they were last written, by id.
   virtual Result<std::vector<WorkerRow>> ReadWorkers(ExperimentId experiment) = 0;
-  // The highest worker id ever given, 0 if none.
-  virtual Result<WorkerId> LastWorker(ExperimentId experiment) = 0;
 };
 
 }  // namespace tune

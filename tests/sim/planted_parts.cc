@@ -39,9 +39,6 @@ class ForwardingStore : public Store {
   Result<std::vector<WorkerRow>> ReadWorkers(ExperimentId experiment) override {
     return inner_.ReadWorkers(experiment);
   }
-  Result<WorkerId> LastWorker(ExperimentId experiment) override {
-    return inner_.LastWorker(experiment);
-  }
 
  protected:
   Store& inner_;

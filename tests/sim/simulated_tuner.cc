@@ -80,9 +80,6 @@ class SimulatedTuner::SeamStore final : public Store {
   Result<std::vector<WorkerRow>> ReadWorkers(ExperimentId experiment) override {
     return inner_.ReadWorkers(experiment);
   }
-  Result<WorkerId> LastWorker(ExperimentId experiment) override {
-    return inner_.LastWorker(experiment);
-  }
 
  private:
   SimulatedTuner& tuner_;
@@ -234,8 +231,7 @@ Status SimulatedTuner::GoOn(const StoredExperiment& experiment, std::optional<in
   if (environment_.swarm.retries_errored && environment_.are_faults_on) {
     first_events.push_back(ErroredRetried{});
   }
-  TUNE_ASSIGN_OR_RETURN(const WorkerId last_worker, life.store->LastWorker(experiment.id));
-  life.next_worker = WorkerId{last_worker.value + 1};
+  life.next_worker = WorkerId{life.controller->last_worker().value + 1};
   BeginLoop(experiment, recovered->last_step, first_events);
   return OkStatus();
 }

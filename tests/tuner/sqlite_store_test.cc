@@ -57,7 +57,11 @@ TEST(Store, GivesBackWhatRecoveryNeeds) {
   EXPECT_EQ(journal->at(0).events, EncodeStream(SampleStream()));
   EXPECT_EQ(journal->at(1).step, 2);
   EXPECT_EQ(journal->at(1).at, SampleTime(21));
-  EXPECT_EQ(*store->LastWorker(experiment.id), WorkerId{1});
+  const auto workers = store->ReadWorkers(experiment.id);
+  ASSERT_TRUE(workers.ok()) << workers.status().message();
+  ASSERT_EQ(workers->size(), 1u);
+  EXPECT_EQ(workers->front().worker, WorkerId{1});
+  EXPECT_EQ(workers->front().capacity, SampleRows().workers.front().capacity);
 }
 
 TEST(Store, ASecondSweepOfANameGetsANumber) {
@@ -67,7 +71,7 @@ TEST(Store, ASecondSweepOfANameGetsANumber) {
   EXPECT_EQ(store->CreateExperiment(SampleExperiment("food11"))->name, "food11-2");
   EXPECT_EQ(store->CreateExperiment(SampleExperiment("food11"))->name, "food11-3");
   EXPECT_EQ(store->CreateExperiment(SampleExperiment("food11-2"))->name, "food11-2-2");
-  EXPECT_EQ(*store->LastWorker(ExperimentId{2}), WorkerId{0});
+  EXPECT_TRUE(store->ReadWorkers(ExperimentId{2})->empty());
 }
 
 TEST(Store, SweepsOfOneDatabaseKeepTheirTrialsAndJournalsApart) {
@@ -222,6 +226,35 @@ TEST(Store, AConfigurationThatIsNotWhatWasWrittenIsRefused) {
                         "and its nested form differ; go on from a backup");
   change("DELETE FROM configuration_rows WHERE trial = 1");
   EXPECT_EQ(told(), path + ": the configuration of trial 0 is missing; go on from a backup");
+}
+
+TEST(Store, AWorkerIsReadBackWithAllThatItsNextLifeNeeds) {
+  const TempFolder folder(/*in_memory=*/true);
+  const auto store = OpenStore(folder / "tune.db");
+  const StoredExperiment experiment = WriteSampleSweep(*store, "s");
+  WorkerRow row = SampleRows().workers.front();
+  row.worker = WorkerId{2};
+  row.capacity.devices = {{1, "H200", 1 << 30, "GPU-1b2c"}, {3, "a \"quoted\" one", 0}};
+  row.state = WorkerState::kDraining;
+  row.is_local = false;
+  row.session = "9f3c";
+  row.has_reported = true;
+  row.failed_starts = 4;
+  row.is_shunning_said = true;
+  Transition rows;
+  rows.workers = {row};
+  ASSERT_TRUE(store->Commit(experiment.id, {3, SampleTime(30), "[]"}, rows).ok());
+  const auto workers = store->ReadWorkers(experiment.id);
+  ASSERT_TRUE(workers.ok()) << workers.status().message();
+  ASSERT_EQ(workers->size(), 2u);
+  const WorkerRow& read = workers->back();
+  EXPECT_EQ(read.capacity, row.capacity);
+  EXPECT_EQ(read.state, row.state);
+  EXPECT_EQ(read.is_local, row.is_local);
+  EXPECT_EQ(read.session, row.session);
+  EXPECT_EQ(read.has_reported, row.has_reported);
+  EXPECT_EQ(read.failed_starts, row.failed_starts);
+  EXPECT_EQ(read.is_shunning_said, row.is_shunning_said);
 }
 
 TEST(Store, ADatabaseWhoseVersionWasChangedIsRefused) {

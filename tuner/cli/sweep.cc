@@ -264,11 +264,10 @@ int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& 
   for (const Event& event : first_events) queue.PushEvent(event);
   queue.PushEvent(DeadlinePassed{});
   SignalWatch signals(queue);
-  const Result<WorkerId> last_worker = store.LastWorker(experiment.id);
-  if (!last_worker.ok()) return fail(last_worker.status());
   controller.Offer(surroundings.package.name);
   Doors doors;
-  if (const Status s = OpenDoors(surroundings, experiment.name, *last_worker, clock, queue, doors);
+  if (const Status s =
+          OpenDoors(surroundings, experiment.name, controller.last_worker(), clock, queue, doors);
       !s.ok()) {
     return fail(s);
   }

@@ -252,14 +252,4 @@ Result<std::vector<WorkerRow>> SqliteStore::ReadWorkers(ExperimentId experiment)
   return workers;
 }
 
-Result<WorkerId> SqliteStore::LastWorker(ExperimentId experiment) {
-  static constexpr char kLastWorkerSql[] =
-      "SELECT coalesce(max(number), 0) FROM worker_rows WHERE experiment = ?1";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kLastWorkerSql));
-  row->BindAll(experiment.value);
-  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-  const WorkerId worker{has_row ? row->Int(0) : 0};
-  return worker;
-}
-
 }  // namespace tune

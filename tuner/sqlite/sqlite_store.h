@@ -36,7 +36,6 @@ class SqliteStore final : public Store {
   Result<std::vector<TrialRow>> ReadTrials(ExperimentId experiment) override;
   Result<std::vector<ReportRow>> ReadReports(ExperimentId experiment) override;
   Result<std::vector<WorkerRow>> ReadWorkers(ExperimentId experiment) override;
-  Result<WorkerId> LastWorker(ExperimentId experiment) override;
 
  private:
   // Of the experiment that is being written: the rows' ids by number, and its journal's end.
