@@ -69,6 +69,11 @@ std::vector<std::string> CommandText::ParameterNames() const {
   return names;
 }
 
+bool CommandText::HasLiteral() const {
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [](const Part& part) { return std::holds_alternative<std::string>(part); });
+}
+
 std::string CommandText::LeadingText() const {
   const auto* const literal = parts_.empty() ? nullptr : std::get_if<std::string>(&parts_.front());
   return literal == nullptr ? "" : *literal;

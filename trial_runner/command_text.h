@@ -28,6 +28,9 @@ class CommandText {
   // What stands between braces that are left as they are: "print $1", "lr:.3f", " lr ".
   const std::vector<std::string>& literal_braces() const { return literal_braces_; }
 
+  // Whether anything but parameters stands in it.
+  bool HasLiteral() const;
+
   // What stands before the first of them.
   std::string LeadingText() const;
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/input_error.h"
 #include "core/json.h"
 #include "trial_runner/command_text.h"
 
@@ -50,7 +51,7 @@ std::vector<std::string> FormsOf(const std::string& value) {
     if (line.size() >= kLineBytesMin) forms.push_back(line);
     begin = end + 1;
   }
-  if (const std::string_view password = PasswordIn(value); !password.empty()) {
+  if (const std::string_view password = SecretIn(value); !password.empty()) {
     forms.emplace_back(password);
   }
   // A longer one may have a shorter one in it.
@@ -59,25 +60,15 @@ std::vector<std::string> FormsOf(const std::string& value) {
   return forms;
 }
 
-}  // namespace
-
-bool NamesSecret(std::string_view variable) {
-  std::string name(variable);
-  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+std::string ToUpper(std::string_view text) {
+  std::string upper(text);
+  std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) {
     return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   });
-  if (name.find("PASSWORD") != std::string::npos) return true;
-  constexpr std::array<std::string_view, 11> kWords = {
-      "TOKEN",      "SECRET",      "APIKEY",        "PASSWD", "PASSPHRASE", "PAT",
-      "CREDENTIAL", "CREDENTIALS", "AUTHORIZATION", "COOKIE", "BEARER"};
-  const std::string last_word = name.substr(name.rfind('_') + 1);
-  if (std::find(kWords.begin(), kWords.end(), last_word) != kWords.end()) return true;
-  // PWD alone is a folder.
-  return name.ends_with("_KEY") || name.ends_with("_PASS") || name.ends_with("_PWD") ||
-         name.ends_with("_AUTH");
+  return upper;
 }
 
-std::string_view PasswordIn(std::string_view value) {
+std::string_view PasswordOfAddress(std::string_view value) {
   const size_t authority = value.find("://");
   if (authority == std::string_view::npos) return {};
   std::string_view user = value.substr(authority + 3);
@@ -86,6 +77,92 @@ std::string_view PasswordIn(std::string_view value) {
   const size_t colon = user.find(':');
   if (at == std::string_view::npos || colon >= at) return {};
   return user.substr(colon + 1, at - colon - 1);
+}
+
+// Of name=value, parted by ; as in a connection string, or by & behind an address's ?.
+std::string_view SecretSetting(std::string_view value) {
+  while (!value.empty()) {
+    const size_t end = std::min(value.find_first_of(";&?"), value.size());
+    const std::string_view setting = value.substr(0, end);
+    const size_t equals = setting.find('=');
+    if (equals != std::string_view::npos && equals + 1 < setting.size()) {
+      std::string_view name = setting.substr(0, equals);
+      name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+      if (NamesSecret(name) || ToUpper(name) == "PWD") return setting.substr(equals + 1);
+    }
+    value.remove_prefix(std::min(end + 1, value.size()));
+  }
+  return {};
+}
+
+// The whole value, where it begins as the keys of GitHub, GitLab, Hugging Face, OpenAI, Slack,
+// Google, npm and PyPI do and is as long, or is a JSON Web Token (RFC 7519).
+std::string_view KeyOfAMaker(std::string_view value) {
+  constexpr size_t kBytesMin = 20;
+  constexpr std::array<std::string_view, 13> kBeginnings = {"ghp_",
+                                                            "gho_",
+                                                            "ghs_",
+                                                            "github_pat_",
+                                                            "glpat-",
+                                                            "hf_",
+                                                            "sk-",
+                                                            "xoxb-",
+                                                            "xoxp-",
+                                                            "AIza",
+                                                            "npm_",
+                                                            "pypi-",
+                                                            "https://hooks.slack.com/services/"};
+  if (value.size() < kBytesMin || value.find_first_of(" \t\r\n{}") != std::string_view::npos) {
+    return {};
+  }
+  for (const std::string_view beginning : kBeginnings) {
+    if (value.starts_with(beginning)) return value;
+  }
+  const bool has_two_dots = std::count(value.begin(), value.end(), '.') == 2;
+  return value.starts_with("eyJ") && has_two_dots ? value : std::string_view{};
+}
+
+// Of the variables under `env`, those whose text is a secret, by their name or by itself.
+template <typename Document, typename Visit>
+void ForEachSecretText(Document& document, Visit&& visit) {
+  auto* const trainable = document.is_map() ? document.Find("trainable") : nullptr;
+  auto* const env = trainable != nullptr && trainable->is_map() ? trainable->Find("env") : nullptr;
+  if (env == nullptr || !env->is_map()) return;
+  for (auto& variable : env->AsMap()) {
+    if (!variable.value.is_string() || variable.value.AsString().empty()) continue;
+    if (!NamesSecret(variable.key) && SecretIn(variable.value.AsString()).empty()) continue;
+    visit(variable);
+  }
+}
+
+}  // namespace
+
+bool NamesSecret(std::string_view variable) {
+  std::string name = ToUpper(variable);
+  // GH_TOKEN_2 is one as GH_TOKEN is.
+  while (!name.empty() && (std::isdigit(static_cast<unsigned char>(name.back())) != 0)) {
+    name.pop_back();
+    if (name.ends_with('_')) name.pop_back();
+  }
+  for (const char* const part : {"PASSWORD", "PASSWD", "SECRET_ACCESS_KEY"}) {
+    if (name.find(part) != std::string::npos) return true;
+  }
+  constexpr std::array<std::string_view, 11> kWords = {
+      "TOKEN",      "SECRET",      "SECRETS",       "APIKEY", "PASSPHRASE", "PAT",
+      "CREDENTIAL", "CREDENTIALS", "AUTHORIZATION", "COOKIE", "BEARER"};
+  const std::string last_word = name.substr(name.rfind('_') + 1);
+  if (std::find(kWords.begin(), kWords.end(), last_word) != kWords.end()) return true;
+  // PWD alone is a folder.
+  return name.ends_with("_KEY") || name.ends_with("_PASS") || name.ends_with("_PWD") ||
+         name.ends_with("_AUTH");
+}
+
+std::string_view SecretIn(std::string_view value) {
+  for (const std::string_view found :
+       {PasswordOfAddress(value), SecretSetting(value), KeyOfAMaker(value)}) {
+    if (!found.empty()) return found;
+  }
+  return {};
 }
 
 std::string WithoutSecrets(std::string text, const std::vector<Secret>& secrets) {
@@ -101,23 +178,39 @@ std::string WithoutSecrets(std::string text, const std::vector<Secret>& secrets)
 
 std::vector<Secret> TakeSecrets(Value& document) {
   std::vector<Secret> secrets;
-  Value* const trainable = document.is_map() ? document.Find("trainable") : nullptr;
-  Value* const env = trainable != nullptr && trainable->is_map() ? trainable->Find("env") : nullptr;
-  if (env == nullptr || !env->is_map()) return secrets;
-  for (MapEntry& variable : env->AsMap()) {
+  ForEachSecretText(document, [&](MapEntry& variable) {
     Value& value = variable.value;
-    if (!value.is_string() || value.AsString().empty()) continue;
-    if (!NamesSecret(variable.key) && PasswordIn(value.AsString()).empty()) continue;
     const CommandText text = CommandText::Parse(value.AsString());
     const Result<std::string> literal = text.Fill(Value::MakeMap());
-    if (!literal.ok()) continue;  // It has parameters.
+    if (!literal.ok()) return;  // It has parameters.
     secrets.push_back({variable.key, *literal});
     const Place place = value.place;
     value = Value::MakeMap();
     value.place = place;
     value.Set("from_environment", true);
-  }
+  });
   return secrets;
+}
+
+Status RefuseSecretsWithParameters(const Value& document) {
+  Status status;
+  ForEachSecretText(document, [&](const MapEntry& variable) {
+    const std::string& value = variable.value.AsString();
+    const bool is_named = NamesSecret(variable.key);
+    const CommandText secret = CommandText::Parse(is_named ? value : SecretIn(value));
+    const std::vector<std::string> parameters = CommandText::Parse(value).ParameterNames();
+    if (!status.ok() || parameters.empty() || !secret.HasLiteral()) return;
+    std::string shown = parameters[0];
+    std::replace(shown.begin(), shown.end(), '/', '.');
+    status = InvalidAt(
+        variable.value.place,
+        "trainable: env: " + variable.key + ": read a text that is a secret by " +
+            (is_named ? "its name" : "what it looks like") + ", with {" + shown +
+            "} in it, which would be stored with the rest; expected {from_environment: true} for "
+            "the secret and a variable of its own for {" +
+            shown + "}; {value: TEXT} says that it is no secret");
+  });
+  return status;
 }
 
 std::vector<std::string> VariablesFromEnvironment(const Value& trainable) {

@@ -133,6 +133,9 @@ Result<ExperimentSpec> ReadSpecFile(const std::string& path,
   for (size_t i = 0; i < overrides.size(); ++i) {
     TUNE_RETURN_IF_ERROR(Apply(overrides[i], OverridePlace(static_cast<int>(i) + 1), *document));
   }
+  if (const Status mixed = RefuseSecretsWithParameters(*document); !mixed.ok()) {
+    return NameOverride(InFile(path, mixed), overrides);
+  }
   std::vector<Secret> secrets = TakeSecrets(*document);
   std::error_code error;
   const fs::path absolute = fs::absolute(path, error);

@@ -13,18 +13,25 @@ namespace tune {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 TEST(Secrets, AreKnownByTheNamesOfTheirVariables) {
-  for (const char* const name :
-       {"HF_TOKEN", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY", "CLIENT_SECRET", "DB_PASSWORD",
-        "db_password_2", "PASSWORD", "DB_PASS", "MYSQL_PWD", "GH_PAT", "MY_CREDENTIALS", "COOKIE",
-        "TOKEN", "OPENAI_APIKEY", "SSH_PASSPHRASE", "hf_token", "NPM_AUTH"}) {
+  for (const char* const name : {"HF_TOKEN",      "WANDB_API_KEY",  "AWS_SECRET_ACCESS_KEY",
+                                 "CLIENT_SECRET", "DB_PASSWORD",    "db_password_2",
+                                 "PASSWORD",      "DB_PASS",        "MYSQL_PWD",
+                                 "GH_PAT",        "MY_CREDENTIALS", "COOKIE",
+                                 "TOKEN",         "OPENAI_APIKEY",  "SSH_PASSPHRASE",
+                                 "hf_token",      "NPM_AUTH",       "DBPASSWD",
+                                 "HF_TOKEN_2",    "HF_TOKEN2",      "SECRET_ACCESS_KEY_ID",
+                                 "APP_SECRETS"}) {
     EXPECT_TRUE(NamesSecret(name)) << name;
   }
   for (const char* const name :
        {"WANDB_MODE", "TOKENIZERS_PARALLELISM", "KEYBOARD", "MONKEY", "HF_HOME", "PATH",
-        "SECRETARY", "AWS_ACCESS_KEY_ID", "PWD", "COMPASS", "PATH_PATTERN", "AUTHOR"}) {
+        "SECRETARY", "AWS_ACCESS_KEY_ID", "PWD", "COMPASS", "PATH_PATTERN", "AUTHOR", "MAX_TOKENS",
+        "TOKENIZER_2", "2"}) {
     EXPECT_FALSE(NamesSecret(name)) << name;
   }
 }
@@ -45,13 +52,22 @@ TEST(Secrets, AreFoundInTheFormsInWhichTheyArePrinted) {
             "['***'] ?k=***");
 }
 
-TEST(Secrets, AreAddressesWithAPasswordWhateverTheirVariableIsCalled) {
-  EXPECT_EQ(PasswordIn("postgresql://me:s3cret@db:5432/trials?ssl=1"), "s3cret");
-  EXPECT_EQ(PasswordIn("redis://:p@ss@host"), "p@ss");
+TEST(Secrets, AreKnownByWhatTheyLookLikeWhateverTheirVariableIsCalled) {
+  EXPECT_EQ(SecretIn("postgresql://me:s3cret@db:5432/trials?ssl=1"), "s3cret");
+  EXPECT_EQ(SecretIn("redis://:p@ss@host"), "p@ss");
+  EXPECT_EQ(SecretIn("Server=db;User=me; Password=s3cret;"), "s3cret");
+  EXPECT_EQ(SecretIn("Server=db;Pwd=s3cret"), "s3cret");
+  EXPECT_EQ(SecretIn("https://host/x?n=3&api_key=s3cret&m=4"), "s3cret");
+  for (const char* const key :
+       {"ghp_0123456789abcdefghij", "hf_0123456789abcdefghij", "sk-proj-0123456789abcdefghij",
+        "https://hooks.slack.com/services/T0/B0/x", "eyJhbGciOi.eyJzdWIiOi.SflKxwRJSM"}) {
+    EXPECT_EQ(SecretIn(key), key);
+  }
   for (const char* const value :
        {"", "me:s3cret@db", "https://host/a:b@c", "https://host:8080/", "https://me@host",
-        "https://me:@host", "https://host?q=a:b@c", "http://127.0.0.1:5000"}) {
-    EXPECT_EQ(PasswordIn(value), "") << value;
+        "https://me:@host", "https://host?q=a:b@c", "http://127.0.0.1:5000", "hf_home", "sk-learn",
+        "a=b;c=d", "key=", "--lr=3 --pwd", "eyJ.a"}) {
+    EXPECT_EQ(SecretIn(value), "") << value;
   }
   Value document = *ParseJson(
       R"({"trainable":{"command":["a"],"env":{"DATABASE_URL":"mysql://u:horse7@db/x","U":"http://db"}}})");
@@ -76,6 +92,24 @@ TEST(Secrets, AreTakenOutOfADocumentAndNothingElseIs) {
             R"("A_KEY":{"value":"c"},"B_KEY":""}}})");
   EXPECT_THAT(VariablesFromEnvironment(*document.Find("trainable")), ElementsAre("HF_TOKEN"));
   EXPECT_THAT(TakeSecrets(document), IsEmpty());
+}
+
+TEST(Secrets, AreRefusedWhereParametersStandInThem) {
+  const auto told = [](const std::string& env) {
+    return RefuseSecretsWithParameters(*ParseJson(R"({"trainable":{"env":)" + env + "}}"))
+        .message();
+  };
+  const std::string refused = told(R"({"MODE":"{x}","DB_PASSWORD":"hunter2-{tune.trial}"})");
+  EXPECT_THAT(refused, HasSubstr("trainable: env: DB_PASSWORD: read a text that is a secret by its "
+                                 "name, with {tune.trial} in it"));
+  EXPECT_THAT(refused, Not(HasSubstr("hunter2")));
+  EXPECT_THAT(told(R"({"DB":"mysql://u:horse7@db/{x}"})"),
+              HasSubstr("DB: read a text that is a secret by what it looks like, with {x} in it"));
+  for (const char* const env :
+       {R"({"SORT_KEY":"{lr}"})", R"({"A_KEY":{"value":"run-{x}"}})", R"({"MODE":"a-{x}"})",
+        R"({"A_TOKEN":"abc"})", R"({"DB":"mysql://u:{password}@db/{x}"})"}) {
+    EXPECT_EQ(told(env), "") << env;
+  }
 }
 
 TEST(Secrets, OfWhatIsNoCommandAreNone) {

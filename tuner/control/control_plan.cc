@@ -248,6 +248,10 @@ class SweepCommand {
     // One that an older build has stored is not what is set now.
     Value stored = spec.document;
     Value wanted = document;
+    if (const Status mixed = RefuseSecretsWithParameters(wanted);
+        !mixed.ok() && RefuseSecretsWithParameters(stored).ok()) {
+      return NameSetting(mixed);
+    }
     const size_t stored_count = TakeSecrets(stored).size();
     const std::vector<Secret> secrets = TakeSecrets(wanted);
     if (secrets.size() > stored_count) {
