@@ -1,9 +1,15 @@
 #include "core/posix/process_limits.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <string_view>
+#include <system_error>
 
 namespace tune {
 namespace {
@@ -13,9 +19,37 @@ constexpr rlim_t kRaisedMax = 1u << 20;
 
 rlim_t soft_limit_before = 0;  // 0: it was not raised.
 
+[[noreturn]] void EndWith(std::string_view line) {
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+  _exit(1);
+}
+
+// Of an exception that nobody has caught, on any thread; it allocates nothing.
+[[noreturn]] void EndWithoutRoom() {
+  try {
+    if (const std::exception_ptr exception = std::current_exception()) {
+      std::rethrow_exception(exception);
+    }
+  } catch (const std::bad_alloc&) {
+    EndWith(
+        "tune: the system has no memory left for this process (ulimit -v, a cgroup's limit); what "
+        "was acknowledged is stored: give it more and start it again, a sweep by tune resume\n");
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::resource_unavailable_try_again) {
+      EndWith(
+          "tune: the system has no room for a thread of this process (ulimit -u or -v, a cgroup's "
+          "pids.max); what was acknowledged is stored: give it more and start it again, a sweep by "
+          "tune resume\n");
+    }
+  } catch (...) {
+  }
+  std::abort();
+}
+
 }  // namespace
 
 void MeetLimits() {
+  std::set_terminate(EndWithoutRoom);
   signal(SIGXFSZ, SIG_IGN);
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

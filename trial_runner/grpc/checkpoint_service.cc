@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "core/limits.h"
+#include "core/posix/threads.h"
 #include "trial_runner/grpc/completions.h"
 #include "trial_runner/grpc/status_codes.h"
 #include "trial_runner/grpc/wire_buffer.h"
@@ -155,7 +156,7 @@ void CheckpointService::Serve(std::unique_ptr<ServerCall> call, Status refusal,
     refusal = Unavailable("the tuner takes " + std::to_string(limits::kCheckpointCallsMax) +
                           " checkpoints at a time");
   }
-  std::thread([this, call = std::move(call), refusal = std::move(refusal),
+  BeginThread([this, call = std::move(call), refusal = std::move(refusal),
                on_end = std::move(on_end)]() mutable {
     Served(*this, std::move(call)).Run(std::move(refusal));
     --call_count_;

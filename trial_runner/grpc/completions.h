@@ -9,6 +9,8 @@
 
 #include <thread>
 
+#include "core/posix/threads.h"
+
 #if defined(__SANITIZE_THREAD__)
 extern "C" void __tsan_acquire(void* address);
 extern "C" void __tsan_release(void* address);
@@ -53,7 +55,7 @@ class MethodCompletion final : public Completion {
 
 // Runs until the queue has been shut down and is empty.
 inline std::thread RunCompletions(grpc::CompletionQueue* queue) {
-  return std::thread([queue] {
+  return BeginThread([queue] {
     void* tag = nullptr;
     bool ok = false;
     while (queue->Next(&tag, &ok)) {

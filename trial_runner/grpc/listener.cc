@@ -22,6 +22,7 @@
 
 #include "core/check.h"
 #include "core/posix/file_descriptor.h"
+#include "core/posix/threads.h"
 
 namespace tune {
 namespace {
@@ -181,7 +182,7 @@ class Listener::Loop {
         return Unavailable(std::string("cannot listen: ") + std::strerror(errno));
       }
     }
-    thread_ = std::thread([this] { Run(); });
+    thread_ = BeginThread([this] { Run(); });
     return OkStatus();
   }
 

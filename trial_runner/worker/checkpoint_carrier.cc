@@ -7,6 +7,7 @@
 
 #include "core/limits.h"
 #include "core/posix/folder_lock.h"
+#include "core/posix/threads.h"
 
 namespace tune {
 namespace {
@@ -61,7 +62,8 @@ void CheckpointCarrier::Settle(const FoundPlace& found) {
     LockFolder(hold_, LOCK_SH);
   }
   for (int i = 0; i < limits::kCheckpointThreadsMax; ++i) {
-    threads_.emplace_back([this](std::stop_token end) { Work(std::move(end)); });
+    threads_.push_back(
+        BeginThread<std::jthread>([this](std::stop_token end) { Work(std::move(end)); }));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/posix/threads.h"
 #include "trial_runner/devices/process_numbers.h"
 
 namespace tune {
@@ -74,7 +75,7 @@ DeviceWatch::DeviceWatch(std::unique_ptr<DeviceInventory> inventory, std::vector
   state_->inventory = std::move(inventory);
   state_->devices = std::move(devices);
   state_->tell = std::move(tell);
-  std::thread([state = state_] { state->Run(); }).detach();
+  BeginThread([state = state_] { state->Run(); }).detach();
 }
 
 DeviceWatch::~DeviceWatch() {

@@ -9,6 +9,7 @@
 #include "core/posix/durable_file.h"
 #include "core/posix/private_folder.h"
 #include "core/posix/real_clock.h"
+#include "core/posix/threads.h"
 #include "trial_runner/package/package_store.h"
 #include "trial_runner/package/packed_folder.h"
 
@@ -120,7 +121,7 @@ void PackageFetcher::Begin(const WantedPlace& wanted, OnFound on_found) {
   End();
   interruption_ = std::make_unique<Interruption>();
   stop_ = std::stop_source();
-  thread_ = std::thread([this, wanted, on_found = std::move(on_found)] {
+  thread_ = BeginThread([this, wanted, on_found = std::move(on_found)] {
     Result<FoundPlace> found =
         PlaceSearch(wanted, means_, *interruption_, stop_.get_token()).Run(held_);
     if (!interruption_->IsRaised()) on_found(wanted.package, std::move(found));

@@ -17,6 +17,7 @@
 #include "core/posix/environment.h"
 #include "core/posix/host_name.h"
 #include "core/posix/real_clock.h"
+#include "core/posix/threads.h"
 #include "core/utf8.h"
 #include "trial_runner/devices/device_environment.h"
 #include "trial_runner/devices/machine_devices.h"
@@ -201,7 +202,7 @@ int RunWorker(const WorkerOptions& options) {
   // A large cache takes a while to look through.
   std::thread trimmer;
   if (!options.is_local) {
-    trimmer = std::thread([&prepared, &clock] {
+    trimmer = BeginThread([&prepared, &clock] {
       TrimCache(prepared->cache, prepared->cache_budget_bytes, clock.Now());
     });
   }

@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "core/posix/threads.h"
+
 namespace tune {
 namespace {
 
@@ -26,7 +28,7 @@ sigset_t WatchedSignals() {
 SignalWatch::SignalWatch(EventQueue& queue) : queue_(queue) {
   const sigset_t set = WatchedSignals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  thread_ = std::thread([this] { Run(); });
+  thread_ = BeginThread([this] { Run(); });
 }
 
 SignalWatch::~SignalWatch() {

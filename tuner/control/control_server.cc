@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/posix/threads.h"
 #include "tuner/control/control_socket.h"
 
 namespace tune {
@@ -86,7 +87,7 @@ class ControlServer::Connections {
         wake_fd_(std::move(wake_fd)),
         clock_(clock),
         wake_(std::move(wake)),
-        thread_([this] { Run(); }) {}
+        thread_(BeginThread([this] { Run(); })) {}
 
   ~Connections() {
     {

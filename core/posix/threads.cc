@@ -1,0 +1,24 @@
+#include "core/posix/threads.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <string_view>
+
+namespace tune {
+
+ThreadPatience WaitForThreads() {
+  constexpr int kTries = 300;
+  static constexpr std::string_view kWaits =
+      "tune: the system has no room for a further thread (ulimit -u or -v, a cgroup's pids.max): "
+      "waiting up to 30 s for it\n";
+  return [tries = 0]() mutable {
+    if (tries == 0) {
+      [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kWaits.data(), kWaits.size());
+    }
+    poll(nullptr, 0, 100);
+    return ++tries < kTries;
+  };
+}
+
+}  // namespace tune
