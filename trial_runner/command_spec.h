@@ -76,6 +76,8 @@ class CommandSpec {
   // Its long options whose value a parameter decides: "--lr" of `--lr {lr}` and of `--lr={lr}`.
   // None of a shell's text.
   std::vector<std::string> OptionsOfParameters() const;
+  // Variables of `env` that are one parameter's value, with its flat name: AMP of `AMP: "{amp}"`.
+  std::vector<std::pair<std::string, std::string>> WholeVariables() const;
   // Variables of `env` that are a parameter of the same name: LR of `LR: "{lr}"`.
   std::vector<std::string> VariablesOfParameters() const;
   // The parameters (flat names) that the command and `env` name.

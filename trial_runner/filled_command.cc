@@ -67,6 +67,15 @@ std::vector<std::string> CommandSpec::OptionsOfParameters() const {
   return options;
 }
 
+std::vector<std::pair<std::string, std::string>> CommandSpec::WholeVariables() const {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (const auto& [variable, text] : env_) {
+    const std::vector<std::string> names = text.text.ParameterNames();
+    if (names.size() == 1 && !text.text.HasLiteral()) variables.emplace_back(variable, names[0]);
+  }
+  return variables;
+}
+
 std::vector<std::string> CommandSpec::VariablesOfParameters() const {
   const auto plain = [](std::string name) {
     for (char& c : name) {

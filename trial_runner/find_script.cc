@@ -344,4 +344,50 @@ std::vector<std::string> VariablesPassedOver(const CommandSpec& spec, const std:
   return variables;
 }
 
+namespace {
+
+// Empty: it tells `true` and `false` apart, or that is not sure.
+std::string HowMisread(const std::string& text, const std::string& variable) {
+  const std::string read = "os\\s*\\.\\s*(?:environ(?:\\.get\\(|\\[)|getenv\\()\\s*[\"']" +
+                           variable + "[\"']\\s*(?:,[^)\\]\n]*)?[)\\]]";
+  const auto first = [&](const std::string& pattern) {
+    const std::regex form(pattern);
+    for (std::sregex_iterator it(text.begin(), text.end(), form), end; it != end; ++it) {
+      if (!IsInComment(text, static_cast<size_t>(it->position()))) return std::optional(*it);
+    }
+    return std::optional<std::smatch>();
+  };
+  if (first("\\bbool\\(\\s*" + read + "\\s*\\)") || first("\\bif\\s+" + read + "\\s*:")) {
+    return "as bool(...) does, for which each text is true, also false";
+  }
+  // What it is compared with, one text or several.
+  const auto compared = first(read + "((?:\\.(?:lower|upper|strip)\\(\\))*)\\s*(?:==|!=|\\bin\\b)" +
+                              "\\s*(\"[^\"\n]*\"|'[^'\n]*'|[(\\[{][^)\\]}\n]*[)\\]}])");
+  if (!compared) return "";
+  const std::string with = (*compared)[2].str();
+  const bool is_upper = (*compared)[1].str().find("upper") != std::string::npos;
+  for (const char* const value : {"true", "false", "TRUE", "FALSE"}) {
+    const bool is_it = (value[0] == 'T' || value[0] == 'F') == is_upper;
+    for (const char quote : {'"', '\''}) {
+      if (is_it && with.find(quote + std::string(value) + quote) != std::string::npos) return "";
+    }
+  }
+  return "by a comparison with " + with + ", which neither is";
+}
+
+}  // namespace
+
+std::vector<MisreadBoolean> MisreadBooleans(const CommandSpec& spec, const std::string& folder) {
+  const std::optional<std::string> script = ScriptOf(spec);
+  if (!script) return {};
+  const std::optional<std::string> text = ReadScript(fs::path(folder) / *script);
+  if (!text) return {};
+  std::vector<MisreadBoolean> misread;
+  for (const auto& [variable, parameter] : spec.WholeVariables()) {
+    std::string how = HowMisread(*text, variable);
+    if (!how.empty()) misread.push_back({variable, parameter, std::move(how)});
+  }
+  return misread;
+}
+
 }  // namespace tune

@@ -46,4 +46,15 @@ std::vector<std::string> FilesOfAllTrials(const CommandSpec& spec, const std::st
 // sure.
 std::vector<std::string> VariablesPassedOver(const CommandSpec& spec, const std::string& folder);
 
+// A variable of `env` that is one parameter's value, and which a Python script reads so that `true`
+// and `false` are the same: "as bool(...) does, for which each text is true, also false", "by a
+// comparison with '1', which neither is".
+struct MisreadBoolean {
+  std::string variable;
+  std::string parameter;  // Its flat name.
+  std::string how;
+};
+// Nothing where it is not sure.
+std::vector<MisreadBoolean> MisreadBooleans(const CommandSpec& spec, const std::string& folder);
+
 }  // namespace tune

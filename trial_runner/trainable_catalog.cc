@@ -14,7 +14,6 @@
 #include "trial_runner/command_spec.h"
 #include "trial_runner/curve.h"
 #include "trial_runner/find_program.h"
-#include "trial_runner/find_script.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/working_folder.h"
 
@@ -204,6 +203,12 @@ std::vector<std::string> VariablesPassedOver(const Value& trainable, const std::
   const std::optional<CommandSpec> spec = CommandOf(trainable);
   if (!spec) return {};
   return VariablesPassedOver(*spec, WorkingFolder(trainable, base_dir));
+}
+
+std::vector<MisreadBoolean> MisreadBooleans(const Value& trainable, const std::string& base_dir) {
+  const std::optional<CommandSpec> spec = CommandOf(trainable);
+  if (!spec) return {};
+  return MisreadBooleans(*spec, WorkingFolder(trainable, base_dir));
 }
 
 std::vector<std::string> FilesOfAllTrials(const Value& trainable, const std::string& base_dir) {

@@ -13,6 +13,7 @@
 #include "core/configuration.h"
 #include "core/status.h"
 #include "core/value.h"
+#include "trial_runner/find_script.h"
 
 namespace tune {
 
@@ -92,6 +93,8 @@ std::vector<std::string> OptionsReadAsBool(const Value& trainable, const std::st
 // Those of its options, and of its variables, that it passes over (find_script.h).
 std::vector<std::string> OptionsPassedOver(const Value& trainable, const std::string& base_dir);
 std::vector<std::string> VariablesPassedOver(const Value& trainable, const std::string& base_dir);
+// Those of its variables for which true and false are the same (find_script.h).
+std::vector<MisreadBoolean> MisreadBooleans(const Value& trainable, const std::string& base_dir);
 // The files that it writes under a fixed name and reads again (find_script.h).
 std::vector<std::string> FilesOfAllTrials(const Value& trainable, const std::string& base_dir);
 

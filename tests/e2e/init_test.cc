@@ -178,6 +178,33 @@ TEST_F(BeforeTheStart, AnOptionForWhichEveryTextIsTrueIsTold) {
   EXPECT_EQ(warnings("parser.add_argument('--amp', type=bool)", "--fp, \"{x}\""), "");
 }
 
+TEST_F(BeforeTheStart, AVariableThatTakesTrueAndFalseForTheSameIsTold) {
+  const auto warnings = [&](const std::string& read, const std::string& values = "[true, false]") {
+    folder_.Write("train.py", "import os\namp = " + read + "\nprint('acc: 0.5')\n");
+    const std::string space =
+        "name: b\nmetric: acc\nmode: max\nspace: {amp: {choice: " + values +
+        "}}\ntrainable: {command: [python3, train.py], env: {AMP: \"{amp}\"}, "
+        "metrics: {acc: {regex: \"acc: {number}\"}}}\n";
+    return Run(space, {"--dry-run"}).err;
+  };
+  EXPECT_THAT(warnings("bool(os.environ.get('AMP', False))"),
+              HasSubstr("warning: the script reads AMP of env as bool(...) does, for which each "
+                        "text is true, also false"));
+  EXPECT_THAT(warnings("bool(os.environ[\"AMP\"])"), HasSubstr("bool(...)"));
+  EXPECT_THAT(warnings("os.getenv('AMP', '0') == '1'"),
+              HasSubstr("by a comparison with '1', which neither is"));
+  EXPECT_THAT(warnings("os.environ['AMP'] == 'True'"), HasSubstr("with 'True'"));
+  EXPECT_THAT(warnings("os.environ.get('AMP').lower() in ('1', 'yes')"), HasSubstr("('1', 'yes')"));
+  for (const char* const read :
+       {"os.environ.get('AMP').lower() in ('1', 'true')", "os.environ['AMP'] == 'true'",
+        "os.environ['AMP'].upper() == 'TRUE'", "json.loads(os.environ['AMP'])",
+        "os.environ['AMP'] != 'false'",
+        "bool(int(os.environ['AMP']))  # bool(os.environ['AMP'])"}) {
+    EXPECT_EQ(warnings(read), "") << read;
+  }
+  EXPECT_EQ(warnings("os.environ['AMP'] == '1'", "['0', '1']"), "");
+}
+
 TEST_F(BeforeTheStart, FilesThatTrialsSideBySideShareAreTold) {
   const std::string metrics = ", metrics: {acc: {regex: \"acc: {number}\"}}";
   const auto warnings = [&](const std::string& script, const std::string& name = "train.py") {

@@ -64,6 +64,27 @@ void AddSharedVariables(const ExperimentSpec& spec, const SearchSpace& space,
   }
 }
 
+// Variables that are given true and false, and that a script reads so that these are the same.
+void AddBooleans(const ExperimentSpec& spec, const SearchSpace& space,
+                 std::vector<std::string>& warnings) {
+  for (const MisreadBoolean& one : MisreadBooleans(spec.trainable, spec.base_dir)) {
+    const auto parameter =
+        std::find_if(space.parameters().begin(), space.parameters().end(),
+                     [&](const SpaceParameter& other) { return other.name == one.parameter; });
+    if (parameter == space.parameters().end()) continue;
+    const auto* const domain = std::get_if<Domain>(&parameter->content);
+    if (domain == nullptr || !domain->is_list()) continue;
+    bool has_boolean = false;
+    for (uint64_t i = 0; i < std::min<uint64_t>(domain->Count().value_or(0), kCheckedMax); ++i) {
+      has_boolean = has_boolean || domain->At(i).is_bool();
+    }
+    if (!has_boolean) continue;
+    warnings.push_back("the script reads " + one.variable + " of env " + one.how +
+                       "; it is given true or false: compare with \"true\", or let " +
+                       one.parameter + " be a choice of the texts that the script knows");
+  }
+}
+
 // Lists, maps and null, which a command line has no words for.
 void AddValuesAsJson(const ExperimentSpec& spec, const SearchSpace& space,
                      std::vector<std::string>& warnings) {
@@ -197,6 +218,7 @@ std::vector<std::string> WarningsBeforeStart(const ExperimentSpec& spec, const S
                        " of env: see how the program calls it, and that it does not set it itself");
   }
   AddSharedVariables(spec, space, warnings);
+  AddBooleans(spec, space, warnings);
   AddValuesAsJson(spec, space, warnings);
   AddSharedFiles(spec, space, warnings);
   AddModes(spec, warnings);
