@@ -94,4 +94,13 @@ inline std::string BestFirstSql(Mode mode, const std::string& value = "best_valu
   " AND b.value = t.best_value), t.best_value IS NULL)"                            \
   " ORDER BY x.id DESC LIMIT 1), c." FORM ")"
 
+// Over `t` of trial_rows: how many configurations it was trained with, one after another, before
+// that of its best value. A training with that one alone comes to something else.
+#define TUNE_EARLIER_CONFIGS_SQL                                                   \
+  "(SELECT count() FROM exploit_rows AS x WHERE x.trial = t.id AND"                \
+  " " TUNE_ATTEMPT_BEFORE_EXPLOIT_SQL                                              \
+  " < (SELECT min(b.attempt)"                                                      \
+  " FROM report_rows AS b WHERE b.trial = t.id AND b.iteration = t.best_iteration" \
+  " AND b.value = t.best_value))"
+
 }  // namespace tune

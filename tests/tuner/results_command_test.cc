@@ -290,8 +290,11 @@ TEST_F(ResultsTest, ATrialThatExploitedAnotherHasTheConfigurationOfItsTime) {
   ASSERT_TRUE(database.ok());
   const FoundSweep sweep = *FindSweep(**database, "population");
   EXPECT_EQ(*FindBestTrial(**database, sweep)->value().config.Find("lr"), Value(0.05));
+  EXPECT_EQ(FindBestTrial(**database, sweep)->value().earlier_configs, 1);
   const auto best = ReadBestConfigurations(**database, sweep, 9);
   ASSERT_TRUE(best.ok());
+  EXPECT_EQ(best->at(0).earlier_configs, 1);
+  EXPECT_EQ(best->at(2).earlier_configs, 0) << "what came after counts for nothing";
   EXPECT_EQ(*best->at(0).configuration.Find("lr"), Value(0.05));
   EXPECT_EQ(best->at(2).trial, 1);
   EXPECT_EQ(*best->at(2).configuration.Find("lr"), Value(0.2));

@@ -70,11 +70,11 @@ void Print(const BestOptions& options, const FoundSweep& sweep, const BestTrial&
   if (options.format != OutputFormat::kTable) {
     RowPrinter printer(options.format, options.width, out);
     printer.Begin({"experiment", "trial", "status", "metric", "value", "iteration", "config",
-                   "checkpoint", "checkpoint_iteration", "test", "runs"});
+                   "checkpoint", "checkpoint_iteration", "test", "runs", "earlier_configs"});
     printer.Row({sweep.name, best.number, best.status, sweep.metric, best.value, best.iteration,
                  best.config, CheckpointCell(best),
                  best.checkpoint_path.empty() ? Value() : Value(best.checkpoint_iteration),
-                 TestCell(model), RunsCell(best)});
+                 TestCell(model), RunsCell(best), best.earlier_configs});
     printer.End();
     return;
   }
@@ -85,8 +85,11 @@ void Print(const BestOptions& options, const FoundSweep& sweep, const BestTrial&
       << best.number << " (" << best.status << ")\n"
       << "value          " << Printable(sweep.metric) << " = " << ShortNumber(best.value)
       << " at iteration " << best.iteration << "\n"
-      << TestLine(model) << "configuration  " << DescribeConfig(best.config) << "\n"
-      << "checkpoint     ";
+      << TestLine(model) << "configuration  " << DescribeConfig(best.config) << "\n";
+  if (best.earlier_configs > 0) {
+    out << "               " << DescribeEarlierConfigs(best.earlier_configs, best.number) << "\n";
+  }
+  out << "checkpoint     ";
   if (best.checkpoint_path.empty()) {
     out << "none\n";
   } else {
@@ -152,6 +155,7 @@ Result<std::string> WriteExport(const BestOptions& options, const FoundSweep& sw
   origin.Set("iteration", best.iteration);
   origin.Set("checkpoint_iteration", best.checkpoint_iteration);
   origin.Set("config", best.config);
+  origin.Set("earlier_configs", best.earlier_configs);
   if (best.runs) origin.Set("runs", RunsCell(best));
   const fs::path dir(options.export_dir);
   TUNE_RETURN_IF_ERROR(WriteFile(dir / "best.json", ToJson(origin) + "\n"));

@@ -203,6 +203,9 @@ std::string RenderSummary(const SweepSummary& summary) {
             std::to_string(best.number) + ": " + Printable(summary.metric) + " " +
             ShortNumber(best.value) + " at iteration " + std::to_string(best.iteration) + "\n";
     text += "configuration   " + DescribeConfig(best.config) + "\n";
+    if (best.earlier_configs > 0) {
+      text += "                " + DescribeEarlierConfigs(best.earlier_configs, best.number) + "\n";
+    }
     text += "checkpoint      " +
             (best.checkpoint_path.empty() ? "none" : Printable(best.checkpoint_path)) + "\n";
   } else {

@@ -52,6 +52,7 @@ struct BestSoFar {
   Value config;                                // Nested.
   std::string checkpoint_path;                 // Empty: none.
   std::optional<ConfigurationRuns> runs = {};  // With `repeat`.
+  int64_t earlier_configs = 0;                 // As of BestTrial (sweep_lookup.h).
 };
 
 struct SweepSnapshot {

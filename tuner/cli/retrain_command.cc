@@ -82,6 +82,11 @@ Result<Prepared> Prepare(const RetrainOptions& options, std::ostream& err) {
   TUNE_RETURN_IF_ERROR(CheckCount("configurations times --seeds",
                                   static_cast<int64_t>(chosen.size()) * options.seeds,
                                   limits::kAskMax));
+  for (const BestConfiguration& one : chosen) {
+    if (one.earlier_configs == 0) continue;
+    err << "warning: the configuration of trial " << one.trial << " is "
+        << DescribeEarlierConfigs(one.earlier_configs, one.trial) << "\n";
+  }
   RetrainPlan plan;
   plan.name = options.run.name.value_or(sweep.name + kSuffix);
   plan.seed = options.run.seed.value_or(RetrainSeed(std::stoull(sweep.seed)));

@@ -16,6 +16,7 @@ namespace {
 struct TrialConfiguration {
   std::string flat;
   Metric best_value;
+  int64_t earlier_configs = 0;
 };
 
 // By number. A trial that exploited others had several configurations: the one that its best value
@@ -25,7 +26,7 @@ Result<std::map<int64_t, TrialConfiguration>> ReadTrialConfigurations(Database& 
                                                                       const std::string& which) {
   const std::string sql =
       "SELECT " TUNE_CONFIG_OF_BEST_SQL("flat") ","
-      " t.number, t.best_value FROM trial_rows AS t"
+      " t.number, t.best_value, " TUNE_EARLIER_CONFIGS_SQL " FROM trial_rows AS t"
       " JOIN configuration_rows AS c ON c.trial = t.id WHERE t.experiment = ?1 AND " +
       which;
   TUNE_ASSIGN_OR_RETURN(Statement row, database.Prepare(sql));
@@ -34,15 +35,16 @@ Result<std::map<int64_t, TrialConfiguration>> ReadTrialConfigurations(Database& 
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row.Step());
     if (!has_row) return trials;
-    trials[row.Int(1)] = {std::string(row.Text(0)), row.OptionalReal(2)};
+    trials[row.Int(1)] = {std::string(row.Text(0)), row.OptionalReal(2), row.Int(3)};
   }
 }
 
-Result<BestConfiguration> ConfigurationOf(int64_t trial, const std::string& flat,
+Result<BestConfiguration> ConfigurationOf(int64_t number, const TrialConfiguration& trial,
                                           std::vector<double> values) {
-  TUNE_ASSIGN_OR_RETURN(const Value parsed, ParseJson(flat));
+  TUNE_ASSIGN_OR_RETURN(const Value parsed, ParseJson(trial.flat));
   TUNE_ASSIGN_OR_RETURN(Configuration configuration, Configuration::FromFlat(parsed));
-  return BestConfiguration{flat, std::move(configuration), trial, std::move(values)};
+  return BestConfiguration{trial.flat, std::move(configuration), number, std::move(values),
+                           trial.earlier_configs};
 }
 
 // Those that several trials had by the mean of their values.
@@ -98,7 +100,7 @@ Result<std::vector<BestConfiguration>> ReadBestConfigurations(Database& database
   }
   if (static_cast<int64_t>(best.size()) > count) best.resize(static_cast<size_t>(count));
   for (BestConfiguration& one : best) {
-    TUNE_ASSIGN_OR_RETURN(one, ConfigurationOf(one.trial, one.flat, one.values));
+    TUNE_ASSIGN_OR_RETURN(one, ConfigurationOf(one.trial, trials.at(one.trial), one.values));
   }
   return best;
 }
@@ -113,7 +115,7 @@ Result<std::vector<BestConfiguration>> ReadConfigurations(Database& database,
     if (found == all.end()) {
       return InvalidArgument("--trial: " + sweep.name + " has no trial " + std::to_string(trial));
     }
-    TUNE_ASSIGN_OR_RETURN(BestConfiguration one, ConfigurationOf(trial, found->second.flat, {}));
+    TUNE_ASSIGN_OR_RETURN(BestConfiguration one, ConfigurationOf(trial, found->second, {}));
     const bool is_there = std::any_of(chosen.begin(), chosen.end(),
                                       [&](const auto& other) { return other.flat == one.flat; });
     if (!is_there) chosen.push_back(std::move(one));

@@ -238,6 +238,10 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
                     std::to_string(status.best->number) + " at iteration " +
                     std::to_string(status.best->iteration));
     lines.push_back("           " + DescribeConfig(status.best->config));
+    if (status.best->earlier_configs > 0) {
+      lines.push_back("           " +
+                      DescribeEarlierConfigs(status.best->earlier_configs, status.best->number));
+    }
   } else {
     lines.push_back("best       none: " + status.why_no_best);
   }

@@ -16,8 +16,8 @@ namespace {
 
 std::optional<BestSoFar> ToBestSoFar(const std::optional<BestTrial>& found) {
   if (!found) return std::nullopt;
-  return BestSoFar{found->number, found->value,           found->iteration,
-                   found->config, found->checkpoint_path, found->runs};
+  return BestSoFar{found->number,          found->value, found->iteration,      found->config,
+                   found->checkpoint_path, found->runs,  found->earlier_configs};
 }
 
 Status CountTrials(Database& database, int64_t experiment, SweepSnapshot& snapshot) {

@@ -239,6 +239,7 @@ class SweepDisplay::State {
     described.value = *best.row.best_value;
     described.iteration = best.row.best_iteration.value_or(0);
     described.config = best.ConfigurationOfBest().ToNested();
+    described.earlier_configs = best.best_lineage;
     const auto* checkpoint =
         controller_.checkpoints().Nearest(best.row.number, described.iteration, best.best_lineage);
     if (checkpoint != nullptr) described.checkpoint_path = checkpoint->ref.path;

@@ -51,6 +51,7 @@ struct BestTrial {
   double value = 0;
   int64_t iteration = 0;
   Value config;                 // Nested.
+  int64_t earlier_configs = 0;  // That it was trained with before, where it exploited others.
   std::string checkpoint_path;  // Empty: none is there any more.
   int64_t checkpoint_iteration = 0;
   std::optional<ConfigurationRuns> runs;  // Of its configuration, with `repeat`.
@@ -99,6 +100,9 @@ int64_t TrialCountMax(Database& database, const FoundSweep& sweep);
 // database alone was moved, still at its old place.
 std::string FindArtifact(const std::string& path, const std::string& db_path,
                          const std::string& experiment, int64_t trial);
+
+// What is said beside the configuration of a trial with such; empty for none.
+std::string DescribeEarlierConfigs(int64_t count, int64_t trial);
 
 // "lr=0.1 optimizer/kind=adam": a nested configuration on one line.
 std::string DescribeConfig(const Value& nested);
