@@ -153,6 +153,11 @@ void CommitLog::TakeEvents(const std::vector<Event>& events, const Transition& t
       }
     }
   }
+  // One that was away when the sweep was to end has no lease any more, also of a rank whose attempt
+  // has other ranks to wait for.
+  for (const WorkerRow& row : transition.workers) {
+    if (row.state == WorkerState::kLost) CloseLeases(row.worker);
+  }
   if (next != transition.reports.size()) Fail("a report was stored that never arrived");
 }
 
