@@ -95,31 +95,26 @@ std::string_view SecretSetting(std::string_view value) {
   return {};
 }
 
+bool IsLetterOrDigit(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
 // The whole value, where it begins as the keys of GitHub, GitLab, Hugging Face, OpenAI, Slack,
-// Google, npm and PyPI do and is as long, or is a JSON Web Token (RFC 7519).
+// Google, npm and PyPI do and goes on as no word does, or is a JSON Web Token (RFC 7519).
 std::string_view KeyOfAMaker(std::string_view value) {
-  constexpr size_t kBytesMin = 20;
-  constexpr std::array<std::string_view, 13> kBeginnings = {"ghp_",
-                                                            "gho_",
-                                                            "ghs_",
-                                                            "github_pat_",
-                                                            "glpat-",
-                                                            "hf_",
-                                                            "sk-",
-                                                            "xoxb-",
-                                                            "xoxp-",
-                                                            "AIza",
-                                                            "npm_",
-                                                            "pypi-",
-                                                            "https://hooks.slack.com/services/"};
-  if (value.size() < kBytesMin || value.find_first_of(" \t\r\n{}") != std::string_view::npos) {
-    return {};
-  }
-  for (const std::string_view beginning : kBeginnings) {
-    if (value.starts_with(beginning)) return value;
-  }
+  constexpr std::ptrdiff_t kRunMin = 12;  // "sk-learn-contrib-models" is no key.
+  constexpr std::string_view kHook = "https://hooks.slack.com/services/";
+  if (value.find_first_of(" \t\r\n{}") != std::string_view::npos) return {};
+  if (value.starts_with(kHook) && value.size() > kHook.size()) return value;
   const bool has_two_dots = std::count(value.begin(), value.end(), '.') == 2;
-  return value.starts_with("eyJ") && has_two_dots ? value : std::string_view{};
+  if (value.starts_with("eyJ") && has_two_dots) return value;
+  for (const std::string_view beginning : {"ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "hf_",
+                                           "sk-", "xoxb-", "xoxp-", "AIza", "npm_", "pypi-"}) {
+    if (!value.starts_with(beginning)) continue;
+    const auto rest = value.begin() + static_cast<std::ptrdiff_t>(beginning.size());
+    const auto run = std::search_n(rest, value.end(), kRunMin, true,
+                                   [](char c, bool is) { return IsLetterOrDigit(c) == is; });
+    if (run != value.end()) return value;
+  }
+  return {};
 }
 
 // Of the variables under `env`, those whose text is a secret, by their name or by itself.

@@ -65,8 +65,9 @@ TEST(Secrets, AreKnownByWhatTheyLookLikeWhateverTheirVariableIsCalled) {
   }
   for (const char* const value :
        {"", "me:s3cret@db", "https://host/a:b@c", "https://host:8080/", "https://me@host",
-        "https://me:@host", "https://host?q=a:b@c", "http://127.0.0.1:5000", "hf_home", "sk-learn",
-        "a=b;c=d", "key=", "--lr=3 --pwd", "eyJ.a"}) {
+        "https://me:@host", "https://host?q=a:b@c", "http://127.0.0.1:5000", "hf_home",
+        "sk-learn-contrib-models-v2", "hf_internal_testing/tiny-random-bert", "a=b;c=d",
+        "key=", "--lr=3 --pwd", "eyJ.a"}) {
     EXPECT_EQ(SecretIn(value), "") << value;
   }
   Value document = *ParseJson(
