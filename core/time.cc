@@ -89,6 +89,8 @@ Result<int64_t> ParseBytes(std::string_view text) {
 }
 
 std::string FormatDuration(Duration d) {
+  if (d < Duration{})
+    return "-" + FormatDuration(Duration{-d.us});  // By a clock that was set back.
   char buffer[48];
   const double s = d.seconds();
   if (s < 1) {

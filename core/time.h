@@ -37,7 +37,7 @@ Result<Duration> ParseDuration(std::string_view text);
 // "512MiB", "4GiB", "20GB", "4096" (bytes): decimal and binary prefixes k M G T; not negative.
 Result<int64_t> ParseBytes(std::string_view text);
 
-// For people: "12 ms", "3.4 s", "2 min 05 s", "1 h 20 min".
+// For people: "12 ms", "3.4 s", "2 min 05 s", "1 h 20 min", "-1 h 20 min".
 std::string FormatDuration(Duration d);
 
 }  // namespace tune

@@ -48,6 +48,7 @@ TEST(Time, DurationsAreTellableToPeople) {
   EXPECT_EQ(FormatDuration(Seconds(3.4)), "3.4 s");
   EXPECT_EQ(FormatDuration(Seconds(125)), "2 min 05 s");
   EXPECT_EQ(FormatDuration(Seconds(4800)), "1 h 20 min");
+  EXPECT_EQ(FormatDuration(Seconds(-86390)), "-24 h 00 min");
 }
 
 TEST(Time, ArithmeticIsExact) {

@@ -200,7 +200,9 @@ std::vector<std::string> DescribeTimes(const SweepStatus& status, Instant now) {
   std::string line = "started    " + FormatInstant(created);
   if (sweep.finished_us.has_value()) {
     const Instant finished{*sweep.finished_us};
-    line += ", ended " + FormatInstant(finished) + " (" + FormatDuration(finished - created) + ")";
+    line += ", ended " + FormatInstant(finished) + " (" +
+            (finished < created ? "the clock was set back" : FormatDuration(finished - created)) +
+            ")";
   } else {
     line += " (" + FormatDuration(Duration{std::max<int64_t>(0, (now - created).us)}) + " ago)";
   }

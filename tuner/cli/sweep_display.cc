@@ -57,7 +57,8 @@ class SweepDisplay::State {
     const ExperimentSpec& spec = controller_.options().spec;
     summary.doubts = controller_.doubts();
     summary.elapsed = now - begun_at_;
-    if (was_resumed_) summary.since_creation = now - experiment_.created_at;
+    const Duration since_creation = now - experiment_.created_at;
+    if (was_resumed_ && since_creation > summary.elapsed) summary.since_creation = since_creation;
     summary.db_path = db_path_;
     summary.resume_line = ResumeLine();
     int64_t longest = 0;
