@@ -1,12 +1,80 @@
 #include "tuner/compared_trials.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <utility>
 
 namespace tune {
 namespace {
 
 // Of these the first four that do not fail are compared.
 constexpr int64_t kNumbersWatched = 8;
+
+using Curve = std::vector<std::pair<int64_t, double>>;  // Iterations and values.
+struct Compared {
+  TrialNumber trial;
+  const Configuration* configuration = nullptr;
+  const Curve* curve = nullptr;  // Not empty.
+};
+
+// Of unlike configurations, those that reported; nothing where two are alike or one has not.
+std::vector<Compared> Unlike(const std::map<TrialNumber, Configuration>& ended,
+                             const std::map<TrialNumber, Curve>& curves) {
+  std::vector<Compared> compared;
+  for (const auto& [trial, configuration] : ended) {
+    const auto curve = curves.find(trial);
+    const bool is_there = std::any_of(compared.begin(), compared.end(), [&](const Compared& other) {
+      return *other.configuration == configuration;
+    });
+    if (curve == curves.end() || is_there) return {};
+    compared.push_back({trial, &configuration, &curve->second});
+  }
+  return compared;
+}
+
+// In their first `count` reports, or as far as each of them came.
+bool ReportedTheSame(const std::vector<Compared>& compared, size_t count) {
+  const Curve& first = *compared.front().curve;
+  return std::all_of(compared.begin(), compared.end(), [&](const Compared& one) {
+    const size_t common = std::min({first.size(), one.curve->size(), count});
+    return std::equal(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(common),
+                      one.curve->begin());
+  });
+}
+
+// Something came behind its first value, and nothing as good.
+bool IsBestAtFirst(const Curve& curve, Mode mode) {
+  return curve.size() > 1 && std::all_of(curve.begin() + 1, curve.end(), [&](const auto& later) {
+           return IsBetter(curve.front().second, later.second, mode);
+         });
+}
+
+std::optional<std::string> Compare(const std::map<TrialNumber, Configuration>& ended,
+                                   const std::map<TrialNumber, Curve>& curves, Mode mode) {
+  const std::vector<Compared> compared = Unlike(ended, curves);
+  if (compared.empty() || !ReportedTheSame(compared, 1)) return std::nullopt;
+  std::string text = "trials ";
+  for (const Compared& one : compared) {
+    text += (&one == &compared.front() ? "" : ", ") + std::to_string(one.trial.value);
+  }
+  text += " have different configurations and ";
+  if (ReportedTheSame(compared, std::numeric_limits<size_t>::max())) {
+    return text +
+           "reported exactly the same values: the program may not use its parameters, or the "
+           "number that is read is none of its results, such as a count; tune why shows what each "
+           "was given";
+  }
+  const auto found = std::find_if(compared.begin(), compared.end(), [&](const Compared& one) {
+    return IsBestAtFirst(*one.curve, mode);
+  });
+  if (found == compared.end()) return std::nullopt;
+  const auto& [iteration, value] = found->curve->front();
+  return text + "began with exactly the same value at iteration " + std::to_string(iteration) +
+         ", which trial " + std::to_string(found->trial.value) +
+         " was never as good as again: a value of before training may be counted as one of it; "
+         "let the program print it under another name, or the regex leave it out";
+}
 
 std::string Named(const std::string& unit) { return unit.empty() ? "none" : "'" + unit + "'"; }
 
@@ -53,40 +121,14 @@ void ComparedTrials::OnReport(TrialNumber trial, int64_t iteration, Metric value
 
 std::optional<std::string> ComparedTrials::OnTrialEnded(TrialNumber trial,
                                                         const Configuration& configuration,
-                                                        bool has_failed) {
+                                                        bool has_failed, Mode mode) {
   if (is_compared_ || has_failed || trial.value >= kNumbersWatched) return std::nullopt;
   ended_[trial] = configuration;
   is_compared_ = static_cast<int64_t>(ended_.size()) == kWatched;
   if (!is_compared_) return std::nullopt;
-  const bool are_alike = AreAlike();
-  std::string numbers;
-  for (const auto& [number, its] : ended_) {
-    numbers += (numbers.empty() ? "" : ", ") + std::to_string(number.value);
-  }
-  curves_.clear();
-  ended_.clear();
-  if (!are_alike) return std::nullopt;
-  return "trials " + numbers +
-         " have different configurations and reported exactly the same values: the program may not "
-         "use its parameters, or the number that is read is none of its results, such as a count; "
-         "tune "
-         "why shows what each was given";
-}
-
-bool ComparedTrials::AreAlike() const {
-  const Curve* first = nullptr;
-  for (const auto& [trial, configuration] : ended_) {
-    const auto curve = curves_.find(trial);
-    if (curve == curves_.end()) return false;
-    const auto is_same = [&](const auto& other) {
-      return other.first != trial && other.second == configuration;
-    };
-    if (std::any_of(ended_.begin(), ended_.end(), is_same)) return false;
-    if (first == nullptr) first = &curve->second;
-    const auto common = static_cast<ptrdiff_t>(std::min(first->size(), curve->second.size()));
-    if (!std::equal(first->begin(), first->begin() + common, curve->second.begin())) return false;
-  }
-  return first != nullptr;
+  const std::map<TrialNumber, Configuration> ended = std::exchange(ended_, {});
+  const std::map<TrialNumber, Curve> curves = std::exchange(curves_, {});
+  return Compare(ended, curves, mode);
 }
 
 }  // namespace tune

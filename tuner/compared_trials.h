@@ -29,9 +29,10 @@ class ComparedTrials {
   void OnReport(TrialNumber trial, int64_t iteration, Metric value);
 
   // A trial is over. The line for a person, once, where the first few trials have other
-  // configurations and reported the same, as far as each of them came.
+  // configurations and reported the same, as far as each of them came, or began with the same and
+  // one of them was never as good again.
   std::optional<std::string> OnTrialEnded(TrialNumber trial, const Configuration& configuration,
-                                          bool has_failed);
+                                          bool has_failed, Mode mode);
 
  private:
   static constexpr int64_t kWatched = 4;  // So many alike by chance are few.
@@ -48,7 +49,6 @@ class ComparedTrials {
 
   std::optional<std::string> CheckBeginning(const Beginning& beginning);
   std::optional<std::string> CheckUnit(const Unit& unit);
-  bool AreAlike() const;
 
   std::optional<Beginning> first_beginning_;
   std::optional<Unit> first_unit_;

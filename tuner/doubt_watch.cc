@@ -170,9 +170,10 @@ void DoubtWatch::OnTrialEnded(const TrialRecord& trial) {
   if (!IsCommand(spec_.trainable)) return;
   if (runs_alike) Add(trial, "runs alike", *runs_alike);
   const bool is_repeated = RepeatCount(spec_.search) > 1;
-  const auto alike = is_repeated ? std::nullopt
-                                 : compared_trials_.OnTrialEnded(trial.row.number,
-                                                                 trial.configuration, has_failed);
+  const auto alike = is_repeated
+                         ? std::nullopt
+                         : compared_trials_.OnTrialEnded(trial.row.number, trial.configuration,
+                                                         has_failed, spec_.mode);
   if (alike) Add(trial, "trials alike", *alike);
   if (has_failed || trial.row.iterations == 0 || trial.row.best_value) return;
   AddNote(trial,

@@ -49,7 +49,8 @@ TEST(ComparedTrials, AnotherUnitIsTold) {
 
 // `values`: what each trial reports.
 std::optional<std::string> Said(const std::vector<std::vector<double>>& values,
-                                bool are_configurations_alike = false, int64_t failed = -1) {
+                                bool are_configurations_alike = false, int64_t failed = -1,
+                                Mode mode = Mode::kMax) {
   ComparedTrials trials;
   std::optional<std::string> said;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -59,7 +60,7 @@ std::optional<std::string> Said(const std::vector<std::vector<double>>& values,
     }
     Configuration configuration;
     configuration.Set("x", Value(are_configurations_alike ? 1 : static_cast<int64_t>(i)));
-    auto line = trials.OnTrialEnded(trial, configuration, trial.value == failed);
+    auto line = trials.OnTrialEnded(trial, configuration, trial.value == failed, mode);
     if (line) said = line;
   }
   return said;
@@ -87,6 +88,18 @@ TEST(FirstReading, ComesBackAsItWasWritten) {
   for (const char* const none : {"", "x y", "4", "99999999999999999999 s"}) {
     EXPECT_FALSE(ParseFirstReading(none)) << none;
   }
+}
+
+TEST(ComparedTrials, ABeginningThatAllShareAndOneNeverReachesAgainIsTold) {
+  EXPECT_THAT(Said({{9, 1, 2}, {9, 3}, {9, 12}, {9, 4}}).value_or(""),
+              AllOf(HasSubstr("trials 0, 1, 2, 3 have different configurations and began with "
+                              "exactly the same value at iteration 1, which trial 0 was never"),
+                    HasSubstr("a value of before training")));
+  EXPECT_TRUE(Said({{1, 2}, {1, 3}, {1, 2}, {1, 4}}, false, -1, Mode::kMin));
+  EXPECT_FALSE(Said({{1, 2}, {1, 3}, {1, 2}, {1, 4}})) << "a first epoch at the level of chance";
+  EXPECT_FALSE(Said({{1, 1, 1}, {1, 3}, {1, 2}, {1, 4}})) << "one that never learns";
+  EXPECT_FALSE(Said({{9, 1}, {9, 3}, {8, 2}, {9, 4}}));
+  EXPECT_FALSE(Said({{9, 1}, {9, 3}, {9, 2}, {9, 4}}, /*are_configurations_alike=*/true));
 }
 
 }  // namespace
