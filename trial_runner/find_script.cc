@@ -186,9 +186,11 @@ size_t CountWords(std::string_view text, const std::string& word) {
   return count;
 }
 
-// Without the lines that only say something: a file that is named there is not read.
+// Without the lines that only say something: a file that is named there is not read. One that opens
+// or loads a file says what it read.
 std::string WithoutMessages(const std::string& text) {
   static const std::regex kMessage(R"(^\s*(print|echo|printf|log(ger|ging)?\.\w+)[\s(])");
+  static const std::regex kRead(R"(\b(open|load\w*|read\w*)\()");
   constexpr size_t kLineMax = 500;  // std::regex recurses.
   std::string kept;
   for (size_t begin = 0; begin < text.size();) {
@@ -196,7 +198,9 @@ std::string WithoutMessages(const std::string& text) {
     const std::string line = text.substr(begin, end - begin);
     begin = end + 1;
     const bool writes = line.find('>') != std::string::npos;  // echo x > file
-    if (line.size() > kLineMax || writes || !std::regex_search(line, kMessage)) kept += line + "\n";
+    const bool acts = writes || line.size() > kLineMax || !std::regex_search(line, kMessage) ||
+                      std::regex_search(line, kRead);
+    if (acts) kept += line + "\n";
   }
   return kept;
 }
@@ -239,11 +243,11 @@ std::vector<std::string> FilesOfAllTrials(const CommandSpec& spec, const std::st
     const std::string file = is_shell  ? named
                              : is_text ? named.substr(1, named.size() - 2)
                                        : TextOfVariable(*text, named);
-    const bool is_below = !file.empty() && file.front() != '/' && !file.starts_with("..");
+    const bool is_file = !file.empty() && !file.starts_with("/dev/") && !file.starts_with("/proc/");
     // A variable is named where it is set, too.
     const size_t other_count = write_count + (is_shell || is_text ? 0 : 1);
     const std::string word = is_text && !is_shell ? file : named;
-    if (is_below && CountWords(acting, word) > other_count) files.push_back(file);
+    if (is_file && CountWords(acting, word) > other_count) files.push_back(file);
   }
   return files;
 }

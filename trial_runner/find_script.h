@@ -36,9 +36,8 @@ std::vector<std::string> OptionsReadAsBool(const CommandSpec& spec, const std::s
 // sure.
 std::vector<std::string> OptionsPassedOver(const CommandSpec& spec, const std::string& folder);
 
-// The files that the script writes under a fixed name below the working folder and reads again:
-// trials that run side by side share them. Nothing where it is not sure, or where the script goes
-// to a folder of its own.
+// The files that the script writes under a fixed name and reads again: trials that run side by side
+// share them. Nothing where it is not sure, or where the script goes to a folder of its own.
 std::vector<std::string> FilesOfAllTrials(const CommandSpec& spec, const std::string& folder);
 
 // The variables of `env` with the parameter of their name that no script in the folder or below

@@ -224,12 +224,19 @@ TEST_F(BeforeTheStart, FilesThatTrialsSideBySideShareAreTold) {
   EXPECT_THAT(warnings("CKPT = 'ckpt/last.pt'\nif os.path.exists(CKPT): load(CKPT)\n"
                        "torch.save(m, CKPT)\n"),
               tells("ckpt/last.pt"));
+  EXPECT_THAT(warnings("with open('log.csv', 'a') as f: f.write('1\\n')\n"
+                       "print('acc: %f' % float(list(csv.reader(open('log.csv')))[-1][1]))\n"),
+              tells("log.csv"));
+  EXPECT_THAT(warnings("CK = '/tmp/m.json'\njson.dump(1, open(CK, 'w'))\n"
+                       "print('acc:', json.load(open(CK)))\n"),
+              tells("/tmp/m.json"));
   EXPECT_THAT(
       warnings("echo \"{}\" > config.json\npython3 train.py --config config.json\n", "run.sh"),
       tells("config.json"));
   for (const char* const alone :
        {"torch.save(m, 'best.pt')\n", "torch.save(m, f'best_{x}.pt')\ntorch.load(f'best_{x}.pt')\n",
         "with open('r.json', 'w') as f: f.write('x')\nprint(\"wrote 'r.json'\")\n",
+        "with open('r.json', 'w') as f: f.write('x')\nprint('r.json is already ready to load')\n",
         "# torch.save(m, 'best.pt')\ntorch.load('best.pt')\n",
         "d = os.environ['TUNE_DIR']\ntorch.save(m, 'best.pt')\ntorch.load('best.pt')\n"}) {
     EXPECT_EQ(warnings(alone), "") << alone;

@@ -133,7 +133,7 @@ void AddSharedFiles(const ExperimentSpec& spec, const SearchSpace& space,
   const std::vector<std::string> files = FilesOfAllTrials(spec.trainable, spec.base_dir);
   if (!files.empty()) {
     warnings.push_back("the script writes " + Listed(files) +
-                       " and reads it again, in the folder that all trials share: a trial may read "
+                       " and reads it again, a file that all trials share: a trial may read "
                        "what another one wrote; let the script write into the folder that the "
                        "variable TUNE_DIR names, or set limits: {max_concurrent: 1}");
   }
