@@ -254,7 +254,8 @@ Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSw
   static constexpr char kConfigSql[] =
       "SELECT " TUNE_CONFIG_OF_BEST_SQL("nested") ", (SELECT min(b.attempt) FROM report_rows AS b"
       "   WHERE b.trial = t.id AND b.iteration = t.best_iteration AND b.value = t.best_value),"
-      " " TUNE_EARLIER_CONFIGS_SQL " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id WHERE t.id = ?1";
+      " " TUNE_EARLIER_CONFIGS_SQL
+      " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id WHERE t.id = ?1";
   static constexpr char kCheckpointSql[] =
       "SELECT path, iteration FROM checkpoints WHERE trial = ?1 AND state = 'durable'"
       // The name of what a later attempt made ends with its number.
@@ -303,7 +304,6 @@ Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSw
 }
 
 std::string DescribeEarlierConfigs(int64_t count, int64_t trial) {
-  if (count == 0) return "";
   return "the last of " + std::to_string(count + 1) +
          ", one after another; trained with this one alone it comes to something else: tune why " +
          std::to_string(trial);

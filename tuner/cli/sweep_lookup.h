@@ -101,7 +101,7 @@ int64_t TrialCountMax(Database& database, const FoundSweep& sweep);
 std::string FindArtifact(const std::string& path, const std::string& db_path,
                          const std::string& experiment, int64_t trial);
 
-// What is said beside the configuration of a trial with such; empty for none.
+// What is said beside the configuration of a trial with such; `count` is not 0.
 std::string DescribeEarlierConfigs(int64_t count, int64_t trial);
 
 // "lr=0.1 optimizer/kind=adam": a nested configuration on one line.
