@@ -4,15 +4,16 @@
 #include <ostream>
 
 #include "core/input_error.h"
+#include "trial_runner/secrets.h"
 
 namespace tune {
 
 void SetSecrets(const std::vector<Secret>& secrets, std::ostream& err) {
   for (const Secret& secret : secrets) {
     setenv(secret.name.c_str(), secret.value.c_str(), /*overwrite=*/1);
-    err << "note: trainable.env." << secret.name
-        << " is a secret by its name: its value is neither stored nor sent; tune resume and "
-           "workers "
+    err << "note: trainable.env." << secret.name << " is a secret by "
+        << (NamesSecret(secret.name) ? "its name" : "what it looks like")
+        << ": its value is neither stored nor sent; tune resume and workers "
            "of other machines take it from their environment ({value: ...} says that it is none)\n";
   }
 }
