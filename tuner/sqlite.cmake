@@ -8,4 +8,4 @@ find_package(SQLite3 REQUIRED)
 file(GLOB TUNE_SQLITE_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/sqlite/*.cc)
 tune_library(tune_sqlite
   SOURCES ${TUNE_SQLITE_SOURCES}
-  DEPS tune_core tune_events tune_artifacts SQLite::SQLite3)
+  DEPS tune_core tune_core_posix tune_events tune_artifacts SQLite::SQLite3)

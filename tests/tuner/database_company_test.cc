@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/tuner/child_process.h"
@@ -55,6 +56,35 @@ TEST(Store, RefusesToWriteToADatabaseWithASecondName) {
   EXPECT_THAT(folder.List(), ElementsAre("other.db", "tune.db"));
   ASSERT_EQ(unlink((folder / "other.db").c_str()), 0);
   EXPECT_TRUE(OpenError(path, Access::kWrite).ok());
+}
+
+TEST(WriterLock, OfAKilledTunerIsWaitedFor) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  int taken[2], end[2];
+  ASSERT_EQ(pipe(taken), 0);
+  ASSERT_EQ(pipe(end), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto lock = AcquireWriterLock(path, kSampleStart);
+    if (fork() == 0) {  // Keeps the lock as the kernel does that takes a process down.
+      (void)!write(taken[1], "x", 1);
+      char byte;
+      (void)close(end[1]);
+      (void)!read(end[0], &byte, 1);
+      _exit(0);
+    }
+    raise(SIGKILL);
+  }
+  char byte;
+  ASSERT_EQ(read(taken[0], &byte, 1), 1);
+  waitpid(child, nullptr, 0);
+  EXPECT_FALSE(FindLockHolder(path).has_value());
+  std::thread ends([&] { (void)close(end[1]); });
+  const auto lock = AcquireWriterLock(path, kSampleStart);
+  ends.join();
+  EXPECT_TRUE(lock.ok()) << lock.status().message();
+  for (const int fd : {taken[0], taken[1], end[0]}) (void)close(fd);
 }
 
 TEST(WriterLock, OfADeadTunerIsFree) {

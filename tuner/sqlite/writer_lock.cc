@@ -1,6 +1,7 @@
 #include "tuner/sqlite/writer_lock.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <cstring>
 
 #include "core/json.h"
+#include "core/posix/process_end.h"
 #include "core/utf8.h"
 #include "core/value.h"
 
@@ -157,6 +159,7 @@ std::string DescribeHolder(const LockHolder& holder) {
 
 Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant now, LockText text) {
   const std::string path = LockPath(database_path);
+  int waited_ms = 0;
   for (;;) {
     const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0) return CannotLock(path, errno);
@@ -165,8 +168,15 @@ Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant n
       const int error = errno;
       const LockHolder holder = ReadHolder(fd);
       (void)close(fd);
-      if (error == EAGAIN || error == EACCES) return Held(database_path, holder);
-      return CannotLock(path, error);
+      if (error != EAGAIN && error != EACCES) return CannotLock(path, error);
+      // The kernel gives the lock back some time after the kill.
+      constexpr int kPauseMs = 10;
+      constexpr int kWaitMaxMs = 3'000;
+      const bool is_ending = holder.host == HostName() && IsEnding(holder.pid);
+      if (!is_ending || waited_ms >= kWaitMaxMs) return Held(database_path, holder);
+      poll(nullptr, 0, kPauseMs);
+      waited_ms += kPauseMs;
+      continue;
     }
     if (!IsStillTheFile(fd, path)) {  // Its holder removed it between open and lock.
       (void)close(fd);
@@ -190,6 +200,7 @@ std::optional<LockHolder> FindLockHolder(const std::string& database_path) {
   std::optional<LockHolder> holder;
   if (fcntl(fd, F_OFD_GETLK, &question) == 0 && question.l_type != F_UNLCK) holder = ReadHolder(fd);
   (void)close(fd);
+  if (holder && holder->host == HostName() && IsEnding(holder->pid)) holder.reset();
   return holder;
 }
 

@@ -85,7 +85,8 @@ class WriterLock {
 // "the tuner with pid 4711 on somehost"
 std::string DescribeHolder(const LockHolder& holder);
 
-// Does not wait. kUnavailable names a living holder's pid, host and since when.
+// Waits only for a holder that was killed and is being taken down. kUnavailable names a living
+// holder's pid, host and since when.
 Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant now,
                                      LockText text = LockText::kNeeded);
 
