@@ -106,6 +106,24 @@ TEST_F(FolderRecordTest, WhatChangesWhileNoTrialRunsIsNobodys) {
   EXPECT_THAT(End(1), IsEmpty());
 }
 
+TEST_F(FolderRecordTest, EachOfTwoSweepsIsToldOfAFileThatBothWrote) {
+  record_.OnBegin(Member(0));
+  record_.OnBegin(Member(0, "/b/other"));
+  for (int number = 0; number < 2; ++number) {
+    for (const char* const sweep : {"/a/sweep", "/b/other"}) {
+      record_.OnEnd(Member(number, sweep).trial);
+      Look({"model.json"});
+      record_.OnBegin(Member(number + 1, sweep));
+    }
+  }
+  Reload();
+  EXPECT_THAT(record_.TakeShared("/a/sweep"), ElementsAre("model.json"));
+  Reload();
+  EXPECT_THAT(record_.TakeShared("/b/other"), ElementsAre("model.json"));
+  Reload();
+  EXPECT_THAT(record_.TakeShared("/a/sweep"), IsEmpty());
+}
+
 TEST_F(FolderRecordTest, ALogToWhichAllAddIsNoSharedFile) {
   Begin(0);
   EXPECT_THAT(End(0, {"all.txt"}), IsEmpty());

@@ -139,7 +139,7 @@ std::vector<std::string> FolderRecord::TakeShared(const std::string& sweep) {
   if (!has_run_side_by_side_) return names;
   for (auto& [name, file] : files_) {
     const bool may_be_its = file.sweeps.empty() || file.sweeps.contains(sweep);
-    if (file.is_shared && may_be_its && !std::exchange(file.is_told, true)) names.push_back(name);
+    if (file.is_shared && may_be_its && file.told.insert(sweep).second) names.push_back(name);
   }
   return names;
 }
@@ -182,7 +182,7 @@ std::string FolderRecord::Encode() const {
     entry.Set("writers", ListOf(file.writers));
     entry.Set("sweeps", ListOf(file.sweeps));
     entry.Set("is_shared", Value(file.is_shared));
-    entry.Set("is_told", Value(file.is_told));
+    entry.Set("told", ListOf(file.told));
     files.AsList().push_back(std::move(entry));
   }
   Value metric_files = Value::MakeList();
@@ -243,7 +243,7 @@ Result<FolderRecord> FolderRecord::Parse(const std::string& text) {
               SetOf(one.Texts("writers")),
               SetOf(one.Texts("sweeps")),
               one.Bool("is_shared"),
-              one.Bool("is_told")};
+              SetOf(one.Texts("told"))};
     record.files_[one.Text("name")] = std::move(file);
     is_whole = is_whole && one.is_whole;
   }

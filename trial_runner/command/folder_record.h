@@ -53,7 +53,7 @@ class FolderRecord {
     std::set<std::string> writers;  // Trials that may have made all changes.
     std::set<std::string> sweeps;   // Whose trials may have; empty: those of several did.
     bool is_shared = false;
-    bool is_told = false;
+    std::set<std::string> told;  // Sweeps that were told so.
   };
   struct MetricFile {
     std::string content;  // A hash.
@@ -88,7 +88,7 @@ class FolderRecord {
   // A process is gone, and did not say that its trial ended.
   void OnGone(int64_t process);
 
-  // Files that several trials wrote, may all be this sweep's, and were told to nobody yet.
+  // Files that several trials wrote, that may be this sweep's, and of which it was not told yet.
   std::vector<std::string> TakeShared(const std::string& sweep);
   // A trial that has run beside this trial's attempt and has a metric file in common: the file and
   // the folder of that trial's sweep, which may be the same.
