@@ -76,6 +76,11 @@ class CommandSpec {
   // Its long options whose value a parameter decides: "--lr" of `--lr {lr}` and of `--lr={lr}`.
   // None of a shell's text.
   std::vector<std::string> OptionsOfParameters() const;
+  // Those of them whose value is one parameter's, with its flat name.
+  std::vector<std::pair<std::string, std::string>> WholeOptions() const;
+  // A shell's text, of `shell: true` or of [bash, -c, TEXT], with braces around the flat names of
+  // parameters; empty: it is none.
+  std::string ShellText() const;
   // Variables of `env` that are one parameter's value, with its flat name: AMP of `AMP: "{amp}"`.
   std::vector<std::pair<std::string, std::string>> WholeVariables() const;
   // Variables of `env` that are a parameter of the same name: LR of `LR: "{lr}"`.
@@ -91,7 +96,14 @@ class CommandSpec {
     Place place;
   };
   using Group = std::vector<Text>;
+  // An option whose value parameters decide; the text holds it too, where it `is_joined`.
+  struct OptionText {
+    std::string option;
+    const CommandText* text;
+    bool is_joined;
+  };
 
+  std::vector<OptionText> OptionTexts() const;
   Status ReadCommand(const Value& command);
   Status ReadEnvironment(const Value& env);
   Status ReadSetup(const Value& setup);

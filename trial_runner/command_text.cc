@@ -79,6 +79,15 @@ std::string CommandText::LeadingText() const {
   return literal == nullptr ? "" : *literal;
 }
 
+std::string CommandText::Written() const {
+  std::string text;
+  for (const Part& part : parts_) {
+    const auto* const literal = std::get_if<std::string>(&part);
+    text += literal != nullptr ? *literal : "{" + std::get<Parameter>(part).name + "}";
+  }
+  return text;
+}
+
 Result<std::string> CommandText::Filled(const Value& values, bool is_quoted) const {
   std::string text;
   for (const Part& part : parts_) {

@@ -34,6 +34,9 @@ class CommandText {
   // What stands before the first of them.
   std::string LeadingText() const;
 
+  // As it was written, with flat names: "--lr={optimizer/lr}".
+  std::string Written() const;
+
   // `values`: nested, the configuration with the attempt's own under "tune". kNotFound names a
   // parameter that is not there: it is inactive under its `when`.
   Result<std::string> Fill(const Value& values) const;

@@ -47,8 +47,8 @@ std::vector<std::optional<std::string>> CommandSpec::LiteralArguments() const {
   return literals;
 }
 
-std::vector<std::string> CommandSpec::OptionsOfParameters() const {
-  std::vector<std::string> options;
+std::vector<CommandSpec::OptionText> CommandSpec::OptionTexts() const {
+  std::vector<OptionText> options;
   if (uses_shell_) return options;
   std::string before;
   for (const Group& group : arguments_) {
@@ -60,11 +60,43 @@ std::vector<std::string> CommandSpec::OptionsOfParameters() const {
       }
       const bool is_joined = leading.ends_with('=');
       const std::string option = is_joined ? leading.substr(0, leading.size() - 1) : before;
-      if (option.starts_with("--") && (is_joined || leading.empty())) options.push_back(option);
+      if (option.starts_with("--") && (is_joined || leading.empty())) {
+        options.push_back({option, &text.text, is_joined});
+      }
       before.clear();
     }
   }
   return options;
+}
+
+std::vector<std::string> CommandSpec::OptionsOfParameters() const {
+  std::vector<std::string> options;
+  for (const OptionText& one : OptionTexts()) options.push_back(one.option);
+  return options;
+}
+
+std::vector<std::pair<std::string, std::string>> CommandSpec::WholeOptions() const {
+  std::vector<std::pair<std::string, std::string>> options;
+  for (const OptionText& one : OptionTexts()) {
+    const std::string joint = one.is_joined ? one.option + "=" : "";
+    for (const std::string& name : one.text->ParameterNames()) {
+      if (one.text->Written() == joint + "{" + name + "}") options.emplace_back(one.option, name);
+    }
+  }
+  return options;
+}
+
+std::string CommandSpec::ShellText() const {
+  if (uses_shell_) return arguments_.front().front().text.Written();
+  std::vector<std::string> written;
+  for (const Group& group : arguments_) {
+    for (const Text& text : group) written.push_back(text.text.Written());
+  }
+  const bool is_shell = written.size() >= 3 && written.front().ends_with("sh");
+  for (size_t i = 1; is_shell && i + 1 < written.size() && written[i].starts_with('-'); ++i) {
+    if (written[i].ends_with('c')) return written[i + 1];  // -c, -ec.
+  }
+  return "";
 }
 
 std::vector<std::pair<std::string, std::string>> CommandSpec::WholeVariables() const {

@@ -27,33 +27,14 @@ std::vector<std::string> UncarriedParameters(const CommandSpec& spec,
                                              const std::vector<std::string>& parameters,
                                              const std::string& folder);
 
-// The options with a parameter's value that the script reads with `type=bool` of Python's argparse,
-// for which each text but the empty one is true. Nothing where it is not sure.
-std::vector<std::string> OptionsReadAsBool(const CommandSpec& spec, const std::string& folder);
-
 // The options with a parameter's value that the script neither knows nor refuses: it reads its
 // options by argparse's parse_known_args, and names none that begins so. Nothing where it is not
 // sure.
 std::vector<std::string> OptionsPassedOver(const CommandSpec& spec, const std::string& folder);
 
-// The files that the script writes under a fixed name and reads again: trials that run side by side
-// share them. Nothing where it is not sure, or where the script goes to a folder of its own.
-std::vector<std::string> FilesOfAllTrials(const CommandSpec& spec, const std::string& folder);
-
 // The variables of `env` with the parameter of their name that no script in the folder or below
 // names, or that the command's shell script sets before it reads them. Nothing where it is not
 // sure.
 std::vector<std::string> VariablesPassedOver(const CommandSpec& spec, const std::string& folder);
-
-// A variable of `env` that is one parameter's value, and which a Python script reads so that `true`
-// and `false` are the same: "as bool(...) does, for which each text is true, also false", "by a
-// comparison with '1', which neither is".
-struct MisreadBoolean {
-  std::string variable;
-  std::string parameter;  // Its flat name.
-  std::string how;
-};
-// Nothing where it is not sure.
-std::vector<MisreadBoolean> MisreadBooleans(const CommandSpec& spec, const std::string& folder);
 
 }  // namespace tune

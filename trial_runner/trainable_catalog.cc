@@ -14,6 +14,8 @@
 #include "trial_runner/command_spec.h"
 #include "trial_runner/curve.h"
 #include "trial_runner/find_program.h"
+#include "trial_runner/find_script.h"
+#include "trial_runner/script_files.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/working_folder.h"
 
@@ -154,6 +156,11 @@ std::vector<std::string> SharedFileMetrics(const Value& trainable,
   return shared;
 }
 
+bool CountsItsOutput(const Value& trainable) {
+  const std::optional<CommandSpec> spec = CommandOf(trainable);
+  return spec && !spec->output_rules().patterns.empty() && !spec->output_rules().iteration;
+}
+
 bool HidesStatus(const Value& trainable) {
   const Value* const shell = trainable.is_map() ? trainable.Find("shell") : nullptr;
   const Value* const command = trainable.is_map() ? trainable.Find("command") : nullptr;
@@ -211,10 +218,12 @@ std::vector<MisreadBoolean> MisreadBooleans(const Value& trainable, const std::s
   return MisreadBooleans(*spec, WorkingFolder(trainable, base_dir));
 }
 
-std::vector<std::string> FilesOfAllTrials(const Value& trainable, const std::string& base_dir) {
+SharedOutputs FindSharedOutputs(const Value& trainable, const std::string& base_dir) {
   const std::optional<CommandSpec> spec = CommandOf(trainable);
   if (!spec) return {};
-  return FilesOfAllTrials(*spec, WorkingFolder(trainable, base_dir));
+  const std::string folder = WorkingFolder(trainable, base_dir);
+  return {FilesOfAllTrials(*spec, folder), FilesOfTheCommand(*spec), NewestOnesTaken(*spec, folder),
+          NamesBySecond(*spec, folder)};
 }
 
 Result<TrainableInfo> DescribeTrainable(const Value& trainable,

@@ -13,7 +13,7 @@
 #include "core/configuration.h"
 #include "core/status.h"
 #include "core/value.h"
-#include "trial_runner/find_script.h"
+#include "trial_runner/script_booleans.h"
 
 namespace tune {
 
@@ -80,6 +80,9 @@ Status CheckInputs(const Value& trainable, const Configuration& configuration,
 std::vector<std::string> SharedFileMetrics(const Value& trainable,
                                            const std::vector<std::string>& telling);
 
+// Whether a command's iterations are counted in what it prints, without a place where they stand.
+bool CountsItsOutput(const Value& trainable);
+
 // Whether a command is a shell's text with a pipe, whose status is that of its last program alone.
 bool HidesStatus(const Value& trainable);
 
@@ -88,14 +91,20 @@ bool HidesStatus(const Value& trainable);
 std::vector<std::string> UncarriedParameters(const Value& trainable,
                                              const std::vector<std::string>& parameters,
                                              const std::string& base_dir);
-// The options of a command's program that would take each text for true (find_script.h).
+// The options of a command's program that would take each text for true (script_booleans.h).
 std::vector<std::string> OptionsReadAsBool(const Value& trainable, const std::string& base_dir);
 // Those of its options, and of its variables, that it passes over (find_script.h).
 std::vector<std::string> OptionsPassedOver(const Value& trainable, const std::string& base_dir);
 std::vector<std::string> VariablesPassedOver(const Value& trainable, const std::string& base_dir);
-// Those of its variables for which true and false are the same (find_script.h).
+// What it reads so that true and false are the same (script_booleans.h).
 std::vector<MisreadBoolean> MisreadBooleans(const Value& trainable, const std::string& base_dir);
-// The files that it writes under a fixed name and reads again (find_script.h).
-std::vector<std::string> FilesOfAllTrials(const Value& trainable, const std::string& base_dir);
+// What it reads and may be another trial's (script_files.h).
+struct SharedOutputs {
+  std::vector<std::string> files;          // FilesOfAllTrials.
+  std::vector<std::string> command_files;  // FilesOfTheCommand.
+  std::vector<std::string> newest;         // NewestOnesTaken.
+  bool are_named_by_second = false;        // NamesBySecond.
+};
+SharedOutputs FindSharedOutputs(const Value& trainable, const std::string& base_dir);
 
 }  // namespace tune

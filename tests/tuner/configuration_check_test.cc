@@ -84,6 +84,22 @@ TEST(WarningsBeforeStart, TellOfPipesThatHideACrash) {
   EXPECT_THAT(warnings("set -o pipefail; train {lr} | tee log"), IsEmpty());
 }
 
+TEST(WarningsBeforeStart, TellOfAParameterThatSaysHowOftenTheMetricIsPrinted) {
+  const auto warnings = [](const std::string& parameter, const std::string& more = "",
+                           const std::string& scheduler = "asha: {max_t: 9}") {
+    return Warnings("trainable: {command: [train, '{lr}', '{" + parameter + "}'], " + more +
+                    "metrics: {acc: {regex: 'acc: {number}'}}}\nmetric: acc\nmode: max\n" +
+                    "scheduler: {" + scheduler + "}\nspace: {lr: {uniform: [0, 1]}, " + parameter +
+                    ": {choice: [1, 3]}}\n");
+  };
+  EXPECT_THAT(warnings("val_every"), ElementsAre(HasSubstr("'val_every' seems to say how often")));
+  EXPECT_THAT(warnings("log_interval"), ElementsAre(HasSubstr("iteration: {regex:")));
+  EXPECT_THAT(warnings("val_every", "iteration: {regex: 'Epoch {number}'}, "), IsEmpty());
+  EXPECT_THAT(warnings("val_every", "", "fifo: {}"), IsEmpty());
+  EXPECT_THAT(warnings("val_size"), IsEmpty());
+  EXPECT_THAT(warnings("save_every"), IsEmpty());
+}
+
 TEST(WarningsBeforeStart, AskWhetherALossShallBeLarge) {
   const auto warnings = [](const std::string& metric, const std::string& mode) {
     return Warnings("trainable: {command: [train, '{lr}']}\nmetric: " + metric + "\nmode: " + mode +

@@ -34,6 +34,25 @@ std::string Listed(const std::vector<std::string>& names) {
   return text;
 }
 
+// "val", "loss" of "Val_loss".
+std::vector<std::string> WordsOf(std::string_view name) {
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin <= name.size();) {
+    const size_t end = std::min(name.find_first_of("/_.- ", begin), name.size());
+    std::string& word = words.emplace_back();
+    for (const char c : name.substr(begin, end - begin)) {
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    begin = end + 1;
+  }
+  return words;
+}
+
+template <size_t kCount>
+bool IsIn(std::string_view word, const std::string_view (&words)[kCount]) {
+  return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
 bool Varies(const SpaceParameter& parameter) {
   const auto* const domain = std::get_if<Domain>(&parameter.content);
   return domain != nullptr && domain->Count().value_or(2) > 1;
@@ -64,7 +83,7 @@ void AddSharedVariables(const ExperimentSpec& spec, const SearchSpace& space,
   }
 }
 
-// Variables that are given true and false, and that a script reads so that these are the same.
+// Variables and options that are given true and false, which a script reads as the same.
 void AddBooleans(const ExperimentSpec& spec, const SearchSpace& space,
                  std::vector<std::string>& warnings) {
   for (const MisreadBoolean& one : MisreadBooleans(spec.trainable, spec.base_dir)) {
@@ -79,7 +98,7 @@ void AddBooleans(const ExperimentSpec& spec, const SearchSpace& space,
       has_boolean = has_boolean || domain->At(i).is_bool();
     }
     if (!has_boolean) continue;
-    warnings.push_back("the script reads " + one.variable + " of env " + one.how +
+    warnings.push_back("the script reads " + one.name + " " + one.how +
                        "; it is given true or false: compare with \"true\", or let " +
                        one.parameter + " be a choice of the texts that the script knows");
   }
@@ -130,12 +149,30 @@ void AddSharedFiles(const ExperimentSpec& spec, const SearchSpace& space,
     const auto* const domain = std::get_if<Domain>(&parameter.content);
     if (domain != nullptr && !domain->Count()) telling.push_back(parameter.name);
   }
-  const std::vector<std::string> files = FilesOfAllTrials(spec.trainable, spec.base_dir);
-  if (!files.empty()) {
-    warnings.push_back("the script writes " + Listed(files) +
-                       " and reads it again, a file that all trials share: a trial may read "
-                       "what another one wrote; let the script write into the folder that the "
-                       "variable TUNE_DIR names, or set limits: {max_concurrent: 1}");
+  const std::string remedy =
+      "; let it write into the folder that the variable TUNE_DIR names, or set limits: "
+      "{max_concurrent: 1}";
+  const SharedOutputs shared = FindSharedOutputs(spec.trainable, spec.base_dir);
+  if (!shared.files.empty()) {
+    warnings.push_back("the script writes " + Listed(shared.files) +
+                       " and reads it again, a file that all trials share: a trial may read what "
+                       "another one wrote" +
+                       remedy);
+  }
+  if (!shared.command_files.empty()) {
+    warnings.push_back("the command writes a trial's values into " + Listed(shared.command_files) +
+                       ", a file that all trials share: a trial may run with another one's values; "
+                       "write {tune.dir}/ before the name, or set limits: {max_concurrent: 1}");
+  }
+  if (!shared.newest.empty()) {
+    warnings.push_back("the script takes the newest of " + Listed(shared.newest) +
+                       ", which may be another trial's" + remedy);
+  }
+  if (shared.are_named_by_second) {
+    warnings.push_back(
+        "the script writes under a name made of the time in whole seconds: trials "
+        "that begin in one second share it" +
+        remedy);
   }
   const std::vector<std::string> metrics = SharedFileMetrics(spec.trainable, telling);
   if (metrics.empty()) return;
@@ -143,6 +180,34 @@ void AddSharedFiles(const ExperimentSpec& spec, const SearchSpace& space,
                      Listed(metrics) +
                      ": write {tune.dir}, the trial's own folder, into its path and into the "
                      "command, or set limits: {max_concurrent: 1}");
+}
+
+// "eval_every", "val_check_interval".
+bool SaysHowOften(std::string_view parameter) {
+  bool names_report = false, names_pause = false;
+  for (const std::string& word : WordsOf(parameter)) {
+    constexpr std::string_view kReports[] = {"eval", "val",    "valid", "validation", "test",
+                                             "log",  "report", "check", "logging",    "evaluation"};
+    constexpr std::string_view kPauses[] = {"every", "interval", "freq", "frequency", "period"};
+    names_report = names_report || IsIn(word, kReports);
+    names_pause = names_pause || IsIn(word, kPauses);
+  }
+  return names_report && names_pause;
+}
+
+// Trials whose n-th value is of another epoch, under a scheduler that compares the n-th values.
+void AddIntervals(const ExperimentSpec& spec, const SearchSpace& space,
+                  std::vector<std::string>& warnings) {
+  if (IsFifo(spec.scheduler) || !CountsItsOutput(spec.trainable)) return;
+  for (const SpaceParameter& parameter : space.parameters()) {
+    if (!Varies(parameter) || !SaysHowOften(parameter.name)) continue;
+    warnings.push_back(
+        "'" + parameter.name +
+        "' seems to say how often the script prints the metric: the scheduler then "
+        "compares one trial's epoch 2 with another's epoch 6; write iteration: "
+        "{regex: \"Epoch {number}\"} under trainable, so that it compares epochs, or "
+        "let the parameter be constant");
+  }
 }
 
 // "val_loss" to be as large as possible.
@@ -163,24 +228,13 @@ void AddModes(const ExperimentSpec& spec, std::vector<std::string>& warnings) {
 
 std::optional<Mode> UsualMode(std::string_view metric) {
   std::optional<Mode> mode;
-  for (size_t begin = 0; begin <= metric.size();) {
-    const size_t end = std::min(metric.find_first_of("/_.- ", begin), metric.size());
-    std::string word;
-    for (const char c : metric.substr(begin, end - begin)) {
-      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
-    begin = end + 1;
+  for (const std::string& word : WordsOf(metric)) {
     static constexpr std::string_view kTurned[] = {"neg",         "negative", "minus",
                                                    "improvement", "decrease", "reduction"};
-    if (std::find(std::begin(kTurned), std::end(kTurned), word) != std::end(kTurned)) {
-      return std::nullopt;
-    }
-    const auto is_in = [&](const auto& words) {
-      return std::find(std::begin(words), std::end(words), word) != std::end(words);
-    };
-    if (is_in(kWantedSmall)) mode = Mode::kMin;
+    if (IsIn(word, kTurned)) return std::nullopt;
+    if (IsIn(word, kWantedSmall)) mode = Mode::kMin;
     // A "fid_score" is small as a fid is, and a "best_score" is one of any measure.
-    if (is_in(kWantedLarge) && word != "score") mode = Mode::kMax;
+    if (IsIn(word, kWantedLarge) && word != "score") mode = Mode::kMax;
   }
   return mode;
 }
@@ -221,6 +275,7 @@ std::vector<std::string> WarningsBeforeStart(const ExperimentSpec& spec, const S
   AddBooleans(spec, space, warnings);
   AddValuesAsJson(spec, space, warnings);
   AddSharedFiles(spec, space, warnings);
+  AddIntervals(spec, space, warnings);
   AddModes(spec, warnings);
   if (HidesStatus(spec.trainable)) {
     warnings.push_back(
