@@ -43,7 +43,7 @@ CmaLayout::CmaLayout(const UnitSpace& space) {
     }
     Choice choice{d, {}};
     for (uint64_t i = 0; i < *domain.Count(); ++i) {
-      choice.cells.push_back(*domain.ToUnit(domain.At(i)));
+      choice.cells.push_back(domain.CellAt(i));
     }
     choices.push_back(std::move(choice));
   }

@@ -435,17 +435,22 @@ std::optional<Value> Domain::OwnValue(const Value& value) const {
   return is_discrete() ? GridValue(*MultipleFor(value)) : Value(value.AsDouble());
 }
 
+UnitCell Domain::CellAt(uint64_t index) const {
+  if (!is_list()) return *ToUnit(At(index));
+  TUNE_CHECK(index < values_.size());
+  if (cumulative_.empty()) {
+    const auto count = static_cast<double>(values_.size());
+    return UnitCell{static_cast<double>(index) / count, static_cast<double>(index + 1) / count};
+  }
+  return UnitCell{(index == 0 ? 0.0 : cumulative_[index - 1]) / cumulative_.back(),
+                  cumulative_[index] / cumulative_.back()};
+}
+
 std::optional<UnitCell> Domain::ToUnit(const Value& value) const {
   if (is_list()) {
     const auto found = std::find(values_.begin(), values_.end(), value);
     if (found == values_.end()) return std::nullopt;
-    const auto index = static_cast<size_t>(found - values_.begin());
-    if (cumulative_.empty()) {
-      const auto count = static_cast<double>(values_.size());
-      return UnitCell{static_cast<double>(index) / count, static_cast<double>(index + 1) / count};
-    }
-    return UnitCell{(index == 0 ? 0.0 : cumulative_[index - 1]) / cumulative_.back(),
-                    cumulative_[index] / cumulative_.back()};
+    return CellAt(static_cast<uint64_t>(found - values_.begin()));
   }
   if (!value.is_number() || !std::isfinite(value.AsDouble())) return std::nullopt;
   const double x = value.AsDouble();

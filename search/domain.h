@@ -91,6 +91,8 @@ class Domain {
   Value FromUnit(double u) const;
   // The other way; nothing for a value that is not in the domain. 2.0 counts as the integer 2.
   std::optional<UnitCell> ToUnit(const Value& value) const;
+  // Of At(index): ToUnit would look for it among all values. Requires the same.
+  UnitCell CellAt(uint64_t index) const;
   // The domain's own value that is the same: 2.0 gives the integer 2, 1 in a uniform domain 1.0.
   // Nothing for one that is not in the domain.
   std::optional<Value> OwnValue(const Value& value) const;

@@ -28,10 +28,10 @@ ParzenAxes::Axis ParzenAxes::AxisOf(const Domain& domain) {
     axis.kind = Kind::kSteps;
   }
   if (axis.kind != Kind::kLine) {
-    for (uint64_t i = 0; i < *count; ++i) axis.cells.push_back(*domain.ToUnit(domain.At(i)));
+    for (uint64_t i = 0; i < *count; ++i) axis.cells.push_back(domain.CellAt(i));
   } else if (count) {
     // On a log scale the first cell is the widest.
-    const UnitCell first = *domain.ToUnit(domain.At(0));
+    const UnitCell first = domain.CellAt(0);
     axis.resolution = (first.hi - first.lo) / 2;
   }
   return axis;

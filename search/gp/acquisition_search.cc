@@ -30,7 +30,7 @@ AcquisitionSearch::AcquisitionSearch(const UnitSpace& space)
     const auto count = domain.Count().value_or(kFewValues + 1);
     std::vector<double> values;
     for (uint64_t i = 0; count <= kFewValues && i < count; ++i) {
-      values.push_back(domain.ToUnit(domain.At(i))->mid());
+      values.push_back(domain.CellAt(i).mid());
     }
     values_.push_back(std::move(values));
   }
