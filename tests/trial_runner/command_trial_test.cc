@@ -892,6 +892,9 @@ TEST_F(CommandTrialTest, AnErrorThatTheStatusHidesIsTold) {
               HasSubstr("among the last that it printed is 'ValueError: no'"));
   EXPECT_THAT(note("Training failed: no data\n"),
               HasSubstr("the last that it printed is 'Training failed: no data'"));
+  EXPECT_THAT(note("Training failed: no data\nsee train.log\ndone\n"),
+              HasSubstr("among the last that it printed is 'Training failed: no data'"));
+  EXPECT_EQ(note("Upload failed: no network\na\nb\nc\n"), "");
   for (const char* const ordinary :
        {"Mean squared error: 0.5\n", "OOB prediction error:      4.67 %\n", "error: nan\n",
         "failed: [1, 2]\n", "done: all\n", "Failed to plot: no display\nsaved\n",

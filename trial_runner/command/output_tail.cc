@@ -196,10 +196,13 @@ OutputTail::Complaint OutputTail::LastComplaint() const {
       return {Shown(line), std::string(behind)};
     }
   }
-  const std::string last = LastLine();
-  const size_t at = text_.rfind(last);
-  const bool is_new = !last.empty() && at != std::string::npos && at >= marked_;
-  return is_new && SaysThatItFailed(last) ? Complaint{last} : Complaint{};
+  constexpr int kLinesBehindFailedMax = 2;  // "done", and where the log is.
+  Complaint complaint;
+  for (std::string_view rest = std::string_view(text_).substr(marked_); !rest.empty();) {
+    const std::string_view line = TakeLine(rest);
+    if (SaysThatItFailed(line)) complaint = {Shown(line), std::string(rest)};
+  }
+  return CountLines(complaint.behind) <= kLinesBehindFailedMax ? complaint : Complaint{};
 }
 
 bool OutputTail::HoldsAny(std::initializer_list<std::string_view> texts) const {
