@@ -87,6 +87,8 @@ TEST(Retrain, RunsTheBestAgainAsASweepOfItsOwn) {
   const std::vector<std::string> show = {"retrain", "space", "--show", "--format", "json"};
   const ProgramResult shown = RunTune(folder, show);
   ASSERT_EQ(shown.exit_status, 0) << shown.err;
+  EXPECT_EQ(RunTune(folder, {"retrain", "--show", "--format", "json"}).out, shown.out)
+      << "the latest sweep is the retrained one";
   // One that is made of that one is not meant.
   EXPECT_EQ(RunTune(folder, {"retrain", "--top", "1", "--seeds", "1", "--cpus", "2"}).exit_status,
             0);

@@ -150,10 +150,17 @@ Status PrintRetrained(const RetrainOptions& options, const std::string& earlier_
                       std::ostream& out) {
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
                         OpenForQueries(options.run.db_path));
-  TUNE_ASSIGN_OR_RETURN(const FoundSweep earlier, FindSweep(*database, earlier_name));
-  TUNE_ASSIGN_OR_RETURN(
-      const FoundSweep sweep,
-      FindRetrained(*database, options.run.name.value_or(earlier.name + kSuffix)));
+  TUNE_ASSIGN_OR_RETURN(FoundSweep earlier, FindSweep(*database, earlier_name));
+  Result<FoundSweep> found =
+      FindRetrained(*database, options.run.name.value_or(earlier.name + kSuffix));
+  const size_t suffix = earlier.name.rfind(kSuffix);
+  if (!found.ok() && suffix != std::string::npos &&
+      IsNamed(earlier.name, earlier.name.substr(0, suffix) + kSuffix)) {
+    found = earlier;  // It is the latest after a retrain.
+    TUNE_ASSIGN_OR_RETURN(earlier, FindSweep(*database, found->name.substr(0, suffix)));
+  }
+  TUNE_RETURN_IF_ERROR(found.status());
+  const FoundSweep& sweep = *found;
   TUNE_ASSIGN_OR_RETURN(const auto before,
                         ReadBestConfigurations(*database, earlier, limits::kSamplesMax));
   const bool has_several = sweep.objectives.size() > 1;
