@@ -315,5 +315,20 @@ TEST(ControlSocket, MoreThanAreServedAtATimeWaitTheirTurn) {
   }
 }
 
+TEST(ControlSocket, OneThatHasSaidNothingMakesRoomForOneThatWaits) {
+  TempFolder folder;
+  FakeTuner tuner(folder.path(), Echo);
+  std::vector<std::unique_ptr<RawClient>> silent;
+  for (size_t i = 0; i < kControlClientsMax; ++i) {
+    silent.push_back(std::make_unique<RawClient>(folder.path()));
+  }
+  RawClient waiting(folder.path());
+  waiting.Say(EncodeRequest(Request(5)) + "\n");
+  EXPECT_NE(waiting.ReadToEnd().find("trial 5"), std::string::npos);
+  EXPECT_EQ(silent.front()->ReadToEnd(), "") << "it was the first to come";
+  silent.back()->Say(EncodeRequest(Request(6)) + "\n");
+  EXPECT_NE(silent.back()->ReadToEnd().find("trial 6"), std::string::npos) << "the others stay";
+}
+
 }  // namespace
 }  // namespace tune

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -25,6 +26,8 @@ namespace tune {
 namespace {
 
 constexpr Duration kWritePatience = Milliseconds(5'000);
+// For who has said nothing yet while others wait to be let in.
+constexpr Duration kSilentPatience = Milliseconds(1'000);
 constexpr Duration kAcceptPause =
     Milliseconds(200);  // After an accept for which there was no room.
 
@@ -71,6 +74,7 @@ Result<Listener> Listen(const std::string& folder) {
 
 struct Client {
   FileDescriptor fd;
+  Instant accepted;
   Instant deadline;         // While it is read from or written to.
   std::string read;         // Its line so far.
   bool is_waiting = false;  // For the tuner's answer.
@@ -180,10 +184,19 @@ class ControlServer::Connections {
     return fds;
   }
 
+  Instant DeadlineOf(const Client& client) const {
+    const bool is_silent = client.answer.empty() && client.read.empty();
+    const bool is_full = clients_.size() >= kControlClientsMax;
+    return is_full && is_silent ? std::min(client.deadline, client.accepted + kSilentPatience)
+                                : client.deadline;
+  }
+
   int PollTimeout() const {
     std::optional<Instant> next = accept_from_;
     for (const auto& [id, client] : clients_) {
-      if (!client.is_waiting && (!next || client.deadline < *next)) next = client.deadline;
+      if (client.is_waiting) continue;
+      const Instant deadline = DeadlineOf(client);
+      if (!next || deadline < *next) next = deadline;
     }
     if (!next) return -1;
     return static_cast<int>(std::clamp<int64_t>((*next - clock_.Now()).us / 1000 + 1, 0, 60'000));
@@ -195,7 +208,8 @@ class ControlServer::Connections {
     if (fd.is_open()) {
       Client client;
       client.fd = std::move(fd);
-      client.deadline = clock_.Now() + kControlReadPatience;
+      client.accepted = clock_.Now();
+      client.deadline = client.accepted + kControlReadPatience;
       clients_.emplace(++last_client_, std::move(client));
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       accept_from_ = clock_.Now() + kAcceptPause;  // It still waits; poll would not.
@@ -245,9 +259,10 @@ class ControlServer::Connections {
 
   void DropLate() {
     const Instant now = clock_.Now();
-    std::erase_if(clients_, [now](const auto& entry) {
-      return !entry.second.is_waiting && now >= entry.second.deadline;
-    });
+    for (auto it = clients_.begin(); it != clients_.end();) {  // The first to come go first.
+      const bool is_late = !it->second.is_waiting && now >= DeadlineOf(it->second);
+      it = is_late ? clients_.erase(it) : std::next(it);
+    }
   }
 
   // Unless somebody has put another one there.
