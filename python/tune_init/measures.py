@@ -13,11 +13,11 @@ LOWER = ("loss", "error", "err", "rmse", "mse", "mae", "mape", "ppl", "perplexit
          "cer", "logloss", "mlogloss", "merror", "rmsle", "fid", "kl", "regret", "distance", "cost",
          "latency", "deviance", "bce", "ce", "brier", "residual", "residuals", "resid", "bpb", "bpc", "bpd", "eer",
          "smape", "mase", "mdape", "wape", "wmape", "nrmse", "medae", "msle", "ece", "pinball", "crps", "lpips",
-         "hausdorff", "crossentropy", "xent", "hinge")
+         "hausdorff", "crossentropy", "xent", "hinge", "aic", "bic", "kid", "fvd", "chamfer", "epe", "mpjpe")
 # Of several words; words_of() has each as one.
 HIGHER_OF_SEVERAL = ("explained variance", "hit rate", "hit ratio", "exact match", "mutual info", "mutual information", "rand index",
                      "v measure", "c index", "calinski harabasz")
-LOWER_OF_SEVERAL = ("cross entropy", "bits per byte", "bits per char", "bits per character", "bits per dim", "bits per word",
+LOWER_OF_SEVERAL = ("cross entropy", "bits per byte", "bits per char", "bits per character", "bits per dim", "bits dim", "bits per word",
                     "davies bouldin")
 HIGHER += tuple(phrase.replace(" ", "") for phrase in HIGHER_OF_SEVERAL)
 LOWER += tuple(phrase.replace(" ", "") for phrase in LOWER_OF_SEVERAL)

@@ -22,6 +22,7 @@ inline constexpr std::string_view kWantedSmall[] = {
     "latency", "deviance",   "bce",   "ce",        "brier",        "residual", "residuals",
     "resid",   "bpb",        "bpc",   "bpd",       "eer",          "smape",    "mase",
     "mdape",   "wape",       "wmape", "nrmse",     "medae",        "msle",     "ece",
-    "pinball", "crps",       "lpips", "hausdorff", "crossentropy", "xent",     "hinge"};
+    "pinball", "crps",       "lpips", "hausdorff", "crossentropy", "xent",     "hinge",
+    "aic",     "bic",        "kid",   "fvd",       "chamfer",      "epe",      "mpjpe"};
 
 }  // namespace tune
