@@ -70,6 +70,11 @@ void AddPagePlace(CLI::App* command, PagePlace& place) {
   command->add_option("--tls-key", place.tls_key, "The key of --tls-cert, PEM")->type_name("FILE");
 }
 
+void TakeOneEachTime(CLI::Option* option) {
+  option->allow_extra_args(false)->expected(1)->multi_option_policy(
+      CLI::MultiOptionPolicy::TakeAll);
+}
+
 void AddTokenExpires(CLI::App* command, Duration& validity) {
   validity = kTokenValidity;
   command

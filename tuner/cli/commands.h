@@ -70,6 +70,8 @@ void AddPagePlace(CLI::App* command, PagePlace& place);
 void AddTokenExpires(CLI::App* command, Duration& validity);
 // --checkpoint-max of the commands that conduct sweeps.
 void AddCheckpointMax(CLI::App* command, int64_t& bytes_max);
+// An option that is written once for each of its values: --set a=1 --set b=2.
+void TakeOneEachTime(CLI::Option* option);
 // --cpus and --gpus, as tune_worker takes them.
 extern const CLI::Range kCpuRange;
 extern const CLI::Range kGpuRange;

@@ -13,9 +13,8 @@ std::pair<CLI::App*, std::shared_ptr<LinesOptions>> AddLines(Commands& commands,
                                                              int (*run)(const LinesOptions&)) {
   const auto [command, lines] = commands.Add<LinesOptions>(name, about);
   command->add_option("space", lines->space_path, "The space file")->type_name("FILE")->required();
-  command->add_option("--set", lines->overrides, "As for run")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  TakeOneEachTime(
+      command->add_option("--set", lines->overrides, "As for run")->type_name("KEY=VALUE"));
   commands.Bind(command, [lines = lines, run](const Invocation& invocation) {
     lines->db_path = invocation.db_path;
     lines->command_line = invocation.command_line;

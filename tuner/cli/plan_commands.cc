@@ -56,9 +56,8 @@ void AddPlan(Commands& commands) {
       "Example: tune plan space.yaml --cpus 8 --gpus 2");
   command->add_option("space", plan->space_path, "The space file")->type_name("FILE")->required();
   command->add_option("--samples", plan->samples, "As for run")->type_name("N");
-  command->add_option("--set", plan->overrides, "As for run")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  TakeOneEachTime(
+      command->add_option("--set", plan->overrides, "As for run")->type_name("KEY=VALUE"));
   plan->cpus = AvailableCpus();
   command->add_option("--cpus", plan->cpus, "As for run")->type_name("N")->check(kCpuRange);
   const auto gpus = std::make_shared<std::optional<int64_t>>();
@@ -101,20 +100,19 @@ void AddSimulate(Commands& commands) {
   command->add_option("--seeds", simulate->seeds, "Plays it with so many seeds, from --seed on")
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--set", simulate->overrides, "As for run")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  TakeOneEachTime(
+      command->add_option("--set", simulate->overrides, "As for run")->type_name("KEY=VALUE"));
   command
       ->add_option("--compare", simulate->compare,
                    "Schedulers by name, to be put side by side: asha,fifo")
       ->type_name("SCHEDULERS")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command
-      ->add_option("--scheduler", simulate->schedulers,
-                   "One more to compare, as in the space file: '{asha: {max_t: 9}}'")
-      ->type_name("SCHEDULER")
-      ->allow_extra_args(false);
+  TakeOneEachTime(
+      command
+          ->add_option("--scheduler", simulate->schedulers,
+                       "One more to compare, as in the space file: '{asha: {max_t: 9}}'")
+          ->type_name("SCHEDULER"));
   AddFormat(command, simulate->format);
   commands.Bind(command, [simulate = simulate](const Invocation&) {
     simulate->width = OutputWidth();

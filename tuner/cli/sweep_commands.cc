@@ -42,9 +42,9 @@ void AddRun(Commands& commands) {
       ->type_name("N")
       ->check(IntegerFrom(0));
   command->add_option("--max-concurrent", run->max_concurrent, "Trials at a time")->type_name("N");
-  command->add_option("--set", run->overrides, "key.path=value, as if written in the file")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  TakeOneEachTime(
+      command->add_option("--set", run->overrides, "key.path=value, as if written in the file")
+          ->type_name("KEY=VALUE"));
   command
       ->add_option("--cpus", run->cpus,
                    "CPUs that the local worker offers; default: this machine's")
@@ -99,9 +99,8 @@ void AddResume(Commands& commands) {
       ->add_option("--space", resume->space_path,
                    "A space file; refused unless it is what the sweep was begun with")
       ->type_name("FILE");
-  command->add_option("--set", resume->overrides, "As for run, over --space")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  TakeOneEachTime(command->add_option("--set", resume->overrides, "As for run, over --space")
+                      ->type_name("KEY=VALUE"));
   command->add_option("--log", resume->log, "As for run; earlier lives' reports, too")
       ->type_name("tensorboard");
   command->add_flag("--ui", resume->ui, "As for run");
