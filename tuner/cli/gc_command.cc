@@ -24,13 +24,17 @@ bool Exists(const std::string& path) {
   return fs::exists(path, error);
 }
 
-// What a killed tuner leaves beside the database.
+// What a killed tuner leaves beside the database, or a killed command that only read it.
 std::vector<RemovedGarbage> FindLeftovers(const std::string& db_path) {
   std::vector<RemovedGarbage> leftovers;
   for (const char* const ending : {".lock", "-wal", "-shm"}) {
     const std::string path = db_path + ending;
     if (!Exists(path)) continue;
-    leftovers.push_back({{path, "left by a tuner that was killed"}, MeasureBytes(path), {}});
+    const bool is_lock = path.ends_with(".lock");
+    leftovers.push_back({{path, is_lock ? "left by a tuner that was killed"
+                                        : "left by a tuner, or a reader, that was killed"},
+                         MeasureBytes(path),
+                         {}});
   }
   return leftovers;
 }
