@@ -77,7 +77,7 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"tuner/", {"core/", "search/", "schedulers/", "trial_runner/"}},
     {"tuner/control/", {"core/", "core/posix/", "trial_runner/", "tuner/"}},
     {"tuner/export/", {"core/", "core/posix/", "search/", "tuner/", "tuner/sqlite/"}},
-    {"tuner/sqlite/", {"core/", "tuner/", "schedulers/", "trial_runner/"}},
+    {"tuner/sqlite/", {"core/", "core/posix/", "tuner/", "schedulers/", "trial_runner/"}},
     {"tuner/http/", {"core/", "trial_runner/"}},
     {"tuner/cli/",
      {"core/", "core/posix/", "search/", "schedulers/", "trial_runner/", "trial_runner/devices/",
