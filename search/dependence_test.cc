@@ -20,18 +20,6 @@ double Dot(const Column& a, const Column& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// Equal values share the middle of their places.
-Column MidRanks(std::span<const double> values) {
-  std::vector<double> sorted(values.begin(), values.end());
-  std::sort(sorted.begin(), sorted.end());
-  Column ranks;
-  for (const double value : values) {
-    const auto [begin, end] = std::equal_range(sorted.begin(), sorted.end(), value);
-    ranks.push_back(static_cast<double>((begin - sorted.begin()) + (end - sorted.begin())) / 2);
-  }
-  return ranks;
-}
-
 // Mean 0 and length 1; nothing where all are alike.
 std::optional<Column> Standardized(Column column) {
   const auto n = static_cast<double>(column.size());
@@ -95,7 +83,7 @@ class Explanation {
     for (const auto& value : parameter.values) {
       if (value) present.push_back(*value);
     }
-    const std::optional<Column> ranks = Standardized(MidRanks(present));
+    const std::optional<Column> ranks = Standardized(RanksOf(present));
     Column is_there, line, bowl;
     size_t at = 0;
     for (const auto& value : parameter.values) {
@@ -161,11 +149,22 @@ double MeanDistance(const Column& ranks) {
 
 }  // namespace
 
+std::vector<double> RanksOf(std::span<const double> values) {
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<double> ranks;
+  for (const double value : values) {
+    const auto [begin, end] = std::equal_range(sorted.begin(), sorted.end(), value);
+    ranks.push_back(static_cast<double>((begin - sorted.begin()) + (end - sorted.begin())) / 2);
+  }
+  return ranks;
+}
+
 double DependencePValue(const ParameterValues& parameter, std::span<const double> losses,
                         uint64_t deals) {
   const size_t n = losses.size();
   TUNE_CHECK(n >= 2 && parameter.values.size() == n);
-  const std::optional<Column> ranks = Standardized(MidRanks(losses));
+  const std::optional<Column> ranks = Standardized(RanksOf(losses));
   if (!ranks) return 1;
   const Explanation explanation(parameter);
   const double distance = MeanDistance(*ranks);

@@ -25,6 +25,9 @@ struct ParameterValues {
   bool is_ordered = false;
 };
 
+// Of each value how many are below it; equal ones share the middle of their places.
+std::vector<double> RanksOf(std::span<const double> values);
+
 // How often losses that are dealt to the trials anew, `deals` times, depend on the values as much
 // as these do: (k + 1) / (deals + 1). It is exact up to 0.05; above, dealing ends sooner. The draws
 // have fixed keys. At least two trials.

@@ -10,6 +10,7 @@
 #include "core/check.h"
 #include "core/random.h"
 #include "search/dependence_test.h"
+#include "search/partial_losses.h"
 #include "search/regression_forest.h"
 #include "search/unit_space.h"
 
@@ -135,26 +136,67 @@ std::vector<std::vector<double>> ResampledShares(const Question& question,
   return shares;
 }
 
-// Of each parameter whether the losses depend on it, among the trials that have it: whether they do
-// is what its condition says. Of many trials the first ones are enough.
-std::vector<bool> WhatLossesDependOn(const Question& question) {
-  constexpr size_t kTrialsMax = 400;
-  const size_t n = std::min(question.trials.size(), kTrialsMax);
-  const uint64_t deals = DealsFor(question.is_ordered.size());
-  std::vector<double> p_values;
-  for (size_t d = 0; d < question.is_ordered.size(); ++d) {
-    ParameterValues parameter{{}, question.is_ordered[d]};
-    std::vector<double> losses;
-    for (size_t i = 0; i < n; ++i) {
-      const double u = question.trials[i][d];
-      if (u == kAbsent) continue;
-      parameter.values.emplace_back(u);
-      losses.push_back(question.losses[i]);
+// Whether the losses depend on a parameter by itself, among the trials that have it: whether they
+// do is what its condition says. Of many trials the first ones are enough.
+class DependenceQuestion {
+ public:
+  explicit DependenceQuestion(const Question& question)
+      : question_(question),
+        trials_(question.trials.begin(),
+                question.trials.begin() +
+                    static_cast<ptrdiff_t>(std::min(question.trials.size(), kTrialsMax))),
+        losses_(question.losses.begin(),
+                question.losses.begin() + static_cast<ptrdiff_t>(trials_.size())),
+        own_(trials_, losses_) {}
+
+  // Of each parameter. `shares_low`: the low ends of their shares.
+  std::vector<bool> Answer(const std::vector<double>& shares_low) const {
+    std::vector<double> beside_others, of_own;
+    for (size_t d = 0; d < question_.is_ordered.size(); ++d) {
+      std::vector<size_t> members;
+      for (size_t i = 0; i < trials_.size(); ++i) {
+        if (trials_[i][d] != kAbsent) members.push_back(i);
+      }
+      const bool is_testable = members.size() >= 2;
+      beside_others.push_back(is_testable ? PValue(d, members, LeftBeside(d, members)) : 1.0);
+      of_own.push_back(is_testable ? PValue(d, members, own_.Of(d, members)) : 1.0);
     }
-    p_values.push_back(losses.size() < 2 ? 1.0 : DependencePValue(parameter, losses, deals));
+    std::vector<bool> is_clear = ClearByHolm(beside_others);
+    const std::vector<bool> is_own = ClearByHolm(of_own);
+    for (size_t d = 0; d < is_clear.size(); ++d) {
+      is_clear[d] = is_clear[d] || (is_own[d] && shares_low[d] >= kLargeShare);
+    }
+    return is_clear;
   }
-  return ClearByHolm(p_values);
-}
+
+ private:
+  static constexpr size_t kTrialsMax = 400;
+  // Measured on sweeps of tpe and gp (tests/search/importance_test.cc): a parameter without effect
+  // hardly comes to it.
+  static constexpr double kLargeShare = 0.2;
+
+  std::vector<double> LeftBeside(size_t parameter, const std::vector<size_t>& members) const {
+    std::vector<TrialPoint> trials;
+    std::vector<double> losses;
+    for (const size_t i : members) {
+      trials.push_back(trials_[i]);
+      losses.push_back(losses_[i]);
+    }
+    return LeftByOthers(trials, losses, parameter);
+  }
+
+  double PValue(size_t parameter, const std::vector<size_t>& members,
+                const std::vector<double>& left) const {
+    ParameterValues values{{}, question_.is_ordered[parameter]};
+    for (const size_t i : members) values.values.emplace_back(trials_[i][parameter]);
+    return DependencePValue(values, left, DealsFor(question_.is_ordered.size()));
+  }
+
+  const Question& question_;
+  std::vector<TrialPoint> trials_;
+  std::vector<double> losses_;
+  LeftOfOwn own_;
+};
 
 }  // namespace
 
@@ -179,14 +221,18 @@ std::vector<ParameterImportance> Importances(const SearchSpace& space,
   const std::vector<double> shares = question.Shares(probes);
   const std::vector<std::vector<double>> again =
       ResampledShares(question, std::span(probes).first(kConfigurationsAgain));
-  const std::vector<bool> is_clear = WhatLossesDependOn(question);
   std::vector<ParameterImportance> importances;
+  std::vector<double> shares_low;
   for (size_t d = 0; d < unit.size(); ++d) {
     // Of 20 in order the second and the last but one: a twentieth lies beyond each. Of few trials
     // those drawn anew may all lie to one side of the trials themselves.
-    importances.push_back({unit.name(d), shares[d], std::min(shares[d], again[d][1]),
-                           std::max(shares[d], again[d][kResamples - 2]), is_clear[d]});
+    shares_low.push_back(std::min(shares[d], again[d][1]));
+    importances.push_back({unit.name(d), shares[d], shares_low[d],
+                           std::max(shares[d], again[d][kResamples - 2]), false});
   }
+  if (importances.empty()) return importances;
+  const std::vector<bool> is_clear = DependenceQuestion(question).Answer(shares_low);
+  for (size_t d = 0; d < unit.size(); ++d) importances[d].is_clear = is_clear[d];
   return importances;
 }
 

@@ -10,7 +10,8 @@
 //
 // How sure that is: the shares again for trials drawn anew with replacement (bootstrap; Efron,
 // Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13), and whether the losses
-// depend on a parameter at all (search/dependence_test.h).
+// depend on a parameter at all (search/dependence_test.h), of what the other parameters leave
+// (search/partial_losses.h).
 //
 // Thread rule: a pure function; its draws have fixed keys.
 #pragma once
@@ -32,7 +33,8 @@ struct ParameterImportance {
   double low = 0;
   double high = 0;
   // Whether the losses depend on it by itself, as they do not on one of two whose product decides.
-  // Where they depend on nothing, one sweep in 20 has a parameter that is called clear.
+  // Where they depend on nothing, one sweep in 20 has a parameter that is called clear; of a sweep
+  // whose search learned, one in ten at most has another one than those that matter.
   bool is_clear = false;
 };
 

@@ -8,6 +8,7 @@
 
 #include "bench/search_quality/functions.h"
 #include "core/json.h"
+#include "core/random.h"
 #include "search/searcher.h"
 
 namespace tune {
@@ -51,6 +52,50 @@ constexpr char kThree[] =
 double Three(const Configuration& c) {
   return std::fabs(std::log10(c.Find("lr")->AsDouble()) + 3) +
          0.3 * std::fabs(c.Find("layers")->AsDouble() - 4);
+}
+
+struct ClearCalls {
+  int x = 0;      // Sweeps in which the only one that matters is called clear,
+  int wrong = 0;  // and in which another one is.
+};
+
+ClearCalls CallsOfSearch(const std::string& search, int sweeps, int64_t trials) {
+  const SearchSpace space =
+      Space(R"({"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 1]}, "z": {"randint": [1, 9]},
+                "c": {"choice": ["a", "b", "c"]}})");
+  ClearCalls calls;
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    const auto seed = static_cast<uint64_t>(sweep);
+    const auto searcher = *MakeSearcher(*ParseJson(R"({"algorithm": ")" + search + "\"}"),
+                                        {.space = space, .modes = {Mode::kMin}, .seed = seed});
+    std::vector<Configuration> configurations;
+    std::vector<double> losses;
+    for (int64_t n = 0; n < trials; ++n) {
+      configurations.push_back(*searcher->Suggest(TrialNumber{n}));
+      const double from_best = configurations.back().Find("x")->AsDouble() - 0.3;
+      KeyedRandom random(seed, "noise", static_cast<uint64_t>(n));
+      losses.push_back(from_best * from_best + 0.01 * random.NextNormal());
+      const Metric value = losses.back();
+      searcher->OnTrialEnded(TrialNumber{n}, {&value, 1}, false);
+    }
+    bool is_wrong = false;
+    for (const ParameterImportance& one : Importances(space, configurations, losses)) {
+      if (one.name == "x") calls.x += one.is_clear ? 1 : 0;
+      if (one.name != "x") is_wrong = is_wrong || one.is_clear;
+    }
+    calls.wrong += is_wrong ? 1 : 0;
+  }
+  return calls;
+}
+
+// A search that learns moves all parameters together: by itself each seems to matter.
+TEST(Importances, OfASearchThatLearnsOnlyWhatMattersIsClear) {
+  constexpr int kSweeps = 15;
+  for (const char* const search : {"random", "tpe", "gp"}) {
+    const ClearCalls calls = CallsOfSearch(search, kSweeps, 40);
+    EXPECT_LE(calls.wrong, 2) << search;  // Of thirty at 30 and at 60 trials each, at most three.
+    EXPECT_GE(calls.x, 12) << search;
+  }
 }
 
 TEST(Importances, AnIntervalHoldsTheShareThatItIsOf) {
