@@ -170,7 +170,7 @@ class DependenceQuestion {
   }
 
  private:
-  static constexpr size_t kTrialsMax = 400;
+  static constexpr size_t kTrialsMax = 200;
   // Measured on sweeps of tpe and gp (tests/search/importance_test.cc): a parameter without effect
   // hardly comes to it.
   static constexpr double kLargeShare = 0.2;

@@ -8,10 +8,14 @@
 namespace tune {
 namespace {
 
-constexpr size_t kFoldsMax = 10;
+constexpr size_t kFoldsMax = 10;  // Of few trials, where each one counts.
+constexpr size_t kFoldsOfMany = 5;
+constexpr size_t kMany = 100;
 constexpr ForestOptions kForest = {.trees = 24};
 
-size_t FoldCount(size_t trials) { return std::min(kFoldsMax, trials); }
+size_t FoldCount(size_t trials) {
+  return trials >= kMany ? kFoldsOfMany : std::min(kFoldsMax, trials);
+}
 
 // For each fold, which has every so manieth trial, a forest of all others.
 std::vector<RegressionForest> ForestsOf(std::span<const TrialPoint> trials,
