@@ -391,6 +391,31 @@ std::string ToJson(const Value& value) {
   return out;
 }
 
+std::string ToJsonForYaml(const Value& value) {
+  const std::string json = ToJson(value);
+  std::string text;
+  bool is_in_string = false;
+  bool has_point = false;  // The number so far.
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    const bool follows_digit = i > 0 && json[i - 1] >= '0' && json[i - 1] <= '9';
+    if (is_in_string) {
+      if (c == '\\') text += json[i++];
+      is_in_string = c != '"';
+    } else if (c == '"') {
+      is_in_string = true;
+    } else if (c == 'e' && follows_digit && !has_point) {
+      text += ".0";
+    } else if (c == ',' || c == ':' || c == '[') {
+      has_point = false;
+    } else if (c == '.') {
+      has_point = true;
+    }
+    text += json[i];
+  }
+  return text;
+}
+
 Result<Value> ParseJson(std::string_view text, JsonDialect dialect) {
   return JsonReader(text, dialect).ReadDocument();
 }

@@ -17,6 +17,9 @@ namespace tune {
 
 // One line, no spaces.
 std::string ToJson(const Value& value);
+// The same with a point in each number that has an exponent: 3.0e-04. YAML 1.1 (PyYAML) reads 3e-04
+// as a text.
+std::string ToJsonForYaml(const Value& value);
 void AppendJson(const Value& value, std::string& out);
 void AppendJsonString(std::string_view text, std::string& out);
 void AppendJsonNumber(double number, std::string& out);

@@ -123,6 +123,15 @@ TEST(Json, ErrorsHaveLineAndColumn) {
   EXPECT_THAT(ErrorOf("{\"a\" 1}"), HasSubstr("expected ':' after the key 'a'"));
 }
 
+TEST(Json, ForYamlHasAPointInEachNumberWithAnExponent) {
+  const auto for_yaml = [](std::string_view json) { return ToJsonForYaml(*ParseJson(json)); };
+  EXPECT_EQ(for_yaml(R"({"a":3e-07,"b":[1e-07,1.57e-07,-2e+30,3,0.5],"e":true,"1e-07":"3e-07"})"),
+            R"({"a":3.0e-07,"b":[1.0e-07,1.57e-07,-2.0e+30,3,0.5],"e":true,"1e-07":"3e-07"})");
+  EXPECT_EQ(for_yaml(R"({"a":"\"3e-07, [1e-07","b":1e-07})"),
+            R"({"a":"\"3e-07, [1e-07","b":1.0e-07})");
+  EXPECT_EQ(for_yaml("1e-07"), "1.0e-07");
+}
+
 TEST(Json, RefusesWhatIsNotJson) {
   for (const char* text :
        {"01",          "1.",          ".5",    "+1",   "1e",  "-",       "nul",     "True",

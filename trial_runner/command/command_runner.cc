@@ -318,7 +318,7 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
     places.restored = *std::move(restored);
   }
   TUNE_RETURN_IF_ERROR(MakeFolder(start.artifact_dir));
-  TUNE_RETURN_IF_ERROR(WriteFile(places.config_file, ToJson(start.config) + "\n"));
+  TUNE_RETURN_IF_ERROR(WriteFile(places.config_file, ToJsonForYaml(start.config) + "\n"));
   attempt->environment = ProgramEnvironment(ours, start, places, attempt->filled.environment);
   if (!served) TUNE_RETURN_IF_ERROR(SetUp(*attempt));
   attempt->shared_folder.emplace(attempt->folder, start.artifact_dir, attempt->filled.metric_files,

@@ -160,7 +160,7 @@ Result<std::string> WriteExport(const BestOptions& options, const FoundSweep& sw
   const fs::path dir(options.export_dir);
   TUNE_RETURN_IF_ERROR(WriteFile(dir / "best.json", ToJson(origin) + "\n"));
   if (!fs::exists(dir / "config.json", error)) {
-    TUNE_RETURN_IF_ERROR(WriteFile(dir / "config.json", ToJson(best.config) + "\n"));
+    TUNE_RETURN_IF_ERROR(WriteFile(dir / "config.json", ToJsonForYaml(best.config) + "\n"));
   }
   return has_checkpoint ? exported : "its configuration; it has no checkpoint";
 }
