@@ -31,15 +31,19 @@ struct DataState {
   friend bool operator==(const DataState&, const DataState&) = default;
 };
 
+inline constexpr std::string_view kVariableEntry = "the variable ";
+
 struct Provenance {
   std::string version;
   std::string command;
   std::string host;
-  std::string folder;                        // The space file's: where the trainable runs.
-  std::optional<int64_t> cpus, gpus;         // Told: what the tuner's own worker offers.
-  std::optional<GitState> git;               // Of that folder; nothing: it is in no repository.
-  std::optional<DataState> data;             // Nothing: the trainable reads none.
-  std::map<std::string, std::string> files;  // The trainable's own: path to XXH64 of its contents.
+  std::string folder;                 // The space file's: where the trainable runs.
+  std::optional<int64_t> cpus, gpus;  // Told: what the tuner's own worker offers.
+  std::optional<GitState> git;        // Of that folder; nothing: it is in no repository.
+  std::optional<DataState> data;      // Nothing: the trainable reads none.
+  // The trainable's own: path to XXH64 of its contents. Of a variable of the environment, under
+  // kVariableEntry and its name: a digit of it.
+  std::map<std::string, std::string> files;
 };
 
 // One line of JSON.

@@ -232,12 +232,15 @@ void AddWhatTheyTakeIn(const std::string& base_dir, Provenance& provenance) {
 // Variables that the trials have from the tuner's environment. Of a hash of their value so little
 // is kept that it says whether the value changed, and not what it is.
 void AddVariables(const ExperimentSpec& spec, Provenance& provenance) {
-  constexpr size_t kDigits = 4;
+  constexpr size_t kDigits =
+      1;  // Of sixteen values: with more, a PIN of four digits could be told.
   for (const std::string& name : VariablesFromEnvironment(spec.trainable)) {
     const char* const value = getenv(name.c_str());
-    if (value == nullptr || NamesSecret(name)) continue;  // A new token is no other program.
+    // A new token is no other program.
+    if (value == nullptr || NamesSecret(name) || !SecretIn(value).empty()) continue;
     const std::string text = name + "=" + value;
-    provenance.files["the variable " + name] = HashToHex(Xxh64(text)).substr(0, kDigits);
+    provenance.files[std::string(kVariableEntry) + name] =
+        HashToHex(Xxh64(text)).substr(0, kDigits);
   }
 }
 
