@@ -287,7 +287,10 @@ bool OutputMetrics::HasValueIn(std::string_view text) const {
 }
 
 std::string OutputMetrics::NoteAtEnd() const {
-  return doubts_.AtEnd(leader_ ? rules_.patterns[*leader_].metric() : "");
+  std::string note = doubts_.AtEnd(leader_ ? rules_.patterns[*leader_].metric() : "");
+  if (!note.empty() || !(lines_[0].has_cut() || lines_[1].has_cut())) return note;
+  return "a line above 1 MiB: what stands behind its first MiB was not read, and may hold a later "
+         "value; let the program end its lines";
 }
 
 Metrics OutputMetrics::Unreported(const std::vector<std::string>& names) const {

@@ -747,6 +747,12 @@ TEST_F(OutputMetricsTest, SaysThatALineWasTooLongToBeReadToItsEnd) {
   EXPECT_THAT(*metrics_->WhyMissing("acc"), HasSubstr("within the first MiB of a line"));
 }
 
+TEST_F(OutputMetricsTest, SaysThatALineBehindTheValuesWasTooLongToBeReadToItsEnd) {
+  Begin(Rules({"acc"}));
+  (void)Print("acc: 0.2\n" + std::string(OutputLines::kLineBytesMax, 'x') + " acc: 0.5\ndone\n");
+  EXPECT_THAT(metrics_->NoteAtEnd(), HasSubstr("a line above 1 MiB"));
+}
+
 TEST_F(OutputMetricsTest, WithoutExpressionsNothingIsFound) {
   Begin({});
   EXPECT_THAT(Print("acc: 0.5\n\n"), IsEmpty());
