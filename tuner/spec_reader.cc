@@ -40,6 +40,11 @@ Status Apply(std::string_view assignment, const Place& place, Value& document) {
     return InvalidArgument("--set: read '" + std::string(assignment) +
                            "', expected PATH=VALUE such as scheduler.asha.max_t=10");
   }
+  if (assignment.substr(equals + 1).find_first_not_of(" \t") == std::string_view::npos) {
+    return InvalidArgument(label +
+                           "there is no value behind '='; null stands for none, and '' in "
+                           "quotes of its own for an empty text");
+  }
   Result<Value> value = ParseYaml(assignment.substr(equals + 1));
   if (!value.ok()) return InvalidArgument(label + value.status().message());
   SetPlaces(place, *value);

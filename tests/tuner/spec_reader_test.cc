@@ -414,6 +414,7 @@ TEST(ApplyOverride, RefusesWhatIsNoAssignmentOrNoMap) {
   EXPECT_EQ(error("max_t"),
             "--set: read 'max_t', expected PATH=VALUE such as scheduler.asha.max_t=10");
   EXPECT_THAT(error("=3"), HasSubstr("expected PATH=VALUE"));
+  EXPECT_THAT(error("samples="), HasSubstr("--set samples: there is no value behind '='"));
   EXPECT_EQ(error("a..b=3"), "--set a..b: a name in the path is empty");
   EXPECT_EQ(error("metric.x=3"), "--set metric.x: what stands before 'x' is 'loss', not a map");
   EXPECT_THAT(error("space.x=[1"), HasSubstr("--set space.x: "));

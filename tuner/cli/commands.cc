@@ -117,7 +117,9 @@ std::function<std::string(const std::string&)> IntegerFrom(int64_t min) {
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, read);
     if (error == std::errc() && stop == end && read >= min) return "";
-    return "read " + text + ", expected an integer of " + std::to_string(min) + " or more";
+    const bool is_too_large = error == std::errc::result_out_of_range && !text.starts_with('-');
+    return "read " + text + ", expected an integer of " + std::to_string(min) +
+           (is_too_large ? " or more, below 2^63" : " or more");
   };
 }
 
