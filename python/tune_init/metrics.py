@@ -192,7 +192,7 @@ def names_of_header(text):
     separator = next((c for c in ",;\t|" if c in text), " ")
     names = [n.strip() for n in text.strip().split(None if separator == " " else separator)]
     inner = names[1:-1] if names and names[0] == names[-1] == "" else names  # "| epoch | loss |"
-    is_header = len(inner) > 1 and all(re.fullmatch(r"[A-Za-z][\w/.@-]*", n) for n in inner)
+    is_header = len(inner) > 1 and all(re.fullmatch(r"[A-Za-z][\w/.@-]*%?", n) for n in inner)
     return (names, separator) if is_header and any(is_metric(n) for n in names) else None
 
 
@@ -212,7 +212,7 @@ def column_metrics(lines):
                 regex = column_regex(names, name, separator, rendered(line.parts)[0])
                 if i > 0 and not is_free_of(regex, [n for n in lines if n.parts != line.parts and None in n.parts]):
                     regex = with_count_first(regex)
-                metric = Metric(re.sub(r"\W+", "_", name).lower(), regex, line.stream, (line.call.lineno, i))
+                metric = Metric(re.sub(r"\W+", "_", name).lower().strip("_"), regex, line.stream, (line.call.lineno, i))
                 rows = [n for n in lines if n is not line and n.parts == line.parts]
                 if rows and any(names_of_header("".join(n.parts)) not in (None, header) for n in lines if None not in n.parts):
                     metric.doubts.append(f"{metric.name} is a column of a table, and another table has rows of the same form: let the script print "

@@ -284,6 +284,12 @@ def csv_writers_in(tree):
             for t in n.targets}
 
 
+def loggers_in(tree):
+    """The names of loggers: log = logging.getLogger(...)."""
+    return {ast.unparse(t) for n in ast.walk(tree) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)
+            and dotted(n.value.func).split(".")[-1] in ("getLogger", "get_logger") for t in n.targets}
+
+
 def files_opened_in(tree):
     """The names of files that the script opens."""
     def is_opened(node):
@@ -300,6 +306,7 @@ class Templates:
         self.names = Names(tree)
         self.files = files_opened_in(tree)
         self.csv_writers, self.rows = csv_writers_in(tree), rows_in(tree)
+        self.loggers = loggers_in(tree)
         self.other_names = {n.targets[0].id: dotted(n.value) for n in ast.walk(tree) if isinstance(n, ast.Assign) and is_name(n.targets[0])
                             and re.fullmatch(r"print|(?:\w+\.)*log\w*\.(?:info|warning|debug)", dotted(n.value)) and not isinstance(n.value, ast.Call)}
         self.has_structlog = any(isinstance(n, (ast.Import, ast.ImportFrom)) and "structlog" in ast.unparse(n) for n in ast.walk(tree))
@@ -446,7 +453,7 @@ class Templates:
             if owner in ("sys.stdout", "stdout") or (is_bar and "file" not in words):
                 return self.of(call.args[0], bound), "stdout"
             return (self.of(call.args[0], bound), "stderr") if owner in ("sys.stderr", "stderr") else None
-        if last in ("info", "warning", "debug", "error", "success", "log") and re.search(r"log", name, re.I):
+        if last in ("info", "warning", "debug", "error", "success", "log") and (owner in self.loggers or re.search(r"log", name, re.I)):
             arguments = call.args[1:] if last == "log" else call.args
             if not arguments:
                 return None

@@ -97,6 +97,15 @@ class Places(unittest.TestCase):
             answer = Answer(f'print("{header}")\n' + self.LOOP + f'print(f"{row}")\n')
             self.assertEqual((answer.metric, answer.values), ("val_acc", ["0.25", "0.5"]), separator)
 
+    def test_a_header_with_a_unit(self):
+        answer = Answer('print("epoch,loss,val_acc%")\n' + self.LOOP + 'print(f"{e},{loss},{acc}%")\n')
+        self.assertEqual((answer.metric, answer.values), ("val_acc", ["0.25", "0.5"]))
+
+    def test_a_logger_of_any_name(self):
+        answer = Answer('import logging\nL = logging.getLogger("trainer")\n' + self.LOOP + 'L.info("step %d | val_ppl %.6g", e, acc)\n')
+        self.assertEqual(answer.metric, "val_ppl")
+        self.assertIn("what it prints is not known", space_of(self.LOOP + 'L.info("val_ppl %.6g", acc)\n'))
+
     def test_a_remark_between_the_name_and_its_value(self):
         for label, name in (("Accuracy (%)", "accuracy"), ("val acc%", "val_acc"), ("val F1 (macro)", "val_f1_macro"), ("val AUC (95% CI)", "val_auc"),
                             ("Recall (k=10)", "recall"), ("Accuracy [%]", "accuracy")):
