@@ -142,6 +142,15 @@ Result<Value> ResolveTagged(std::string_view tag, std::string_view text, const P
   return InvalidAt(place, "the tag '" + std::string(tag) + "' is not known here; leave it out");
 }
 
+// `kind`: "seq", "map". A tag that makes something else of it, as Python's !!python/tuple, cannot
+// be heeded.
+Status CheckTag(std::string_view tag, std::string_view kind, const Place& place) {
+  const bool is_its_own =
+      tag.empty() || tag == "?" || tag == "!" || tag == "tag:yaml.org,2002:" + std::string(kind);
+  if (is_its_own) return OkStatus();
+  return InvalidAt(place, "the tag '" + std::string(tag) + "' is not known here; leave it out");
+}
+
 // Builds the tree. Throws Refusal; yaml-cpp lets it through.
 class TreeBuilder final : public YAML::EventHandler {
  public:
@@ -199,14 +208,16 @@ class TreeBuilder final : public YAML::EventHandler {
     Add(found->second.value);
   }
 
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
+    if (const Status s = CheckTag(tag, "seq", PlaceOf(mark)); !s.ok()) throw Refusal{s};
     Open(Value::MakeList(), "a list", mark, anchor);
   }
   void OnSequenceEnd() override { Close(); }
 
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
+    if (const Status s = CheckTag(tag, "map", PlaceOf(mark)); !s.ok()) throw Refusal{s};
     Open(Value::MakeMap(), "a map", mark, anchor);
   }
   void OnMapEnd() override { Close(); }

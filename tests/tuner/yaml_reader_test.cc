@@ -87,6 +87,9 @@ TEST(ParseYaml, TagsOfTheCoreSchemaAreObeyed) {
   EXPECT_EQ(ToJson(Read("[!!str 1, !!float 1, !!int 0x10]")), R"(["1",1.0,16])");
   EXPECT_THAT(ErrorOf("a: !!int x"), HasSubstr("1:4: read 'x', expected the !!int"));
   EXPECT_THAT(ErrorOf("a: !thing x"), HasSubstr("is not known here"));
+  EXPECT_THAT(ErrorOf("a: !!python/tuple [1, 2]"), HasSubstr("is not known here"));
+  EXPECT_THAT(ErrorOf("a: !!python/object:x.Y {b: 1}"), HasSubstr("is not known here"));
+  EXPECT_TRUE(ParseYaml("a: !!seq [1, 2]\nb: !!map {c: 1}\nd: ! [1]").ok());
 }
 
 TEST(ParseYaml, EachValueAndKeyHasItsPlace) {
