@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstring>
+#include <iostream>
 #include <string>
 #include <string_view>
 
@@ -45,7 +46,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::cerr << "tune worker: " << error.what() << " (tune worker --help)\n";
+    return 2;
   }
   HideToken(argc, argv);
   options.local_secret = tune::TakeFromEnvironment(kLocalSecretVariable);
