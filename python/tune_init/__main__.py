@@ -17,6 +17,7 @@ from boosting import boosts_silently
 from choice import main_of, rank
 from domains import domain_of
 from expressions import finds
+from json_files import json_metrics
 from lengths import length_of
 from lines import lines_of
 from logs import Log
@@ -99,6 +100,9 @@ def add_python(space, script, source):
     if not metrics:
         found = [metrics_of_source(module, text) for _, module, text in beside]
         metrics = max(found, key=lambda names: max(map(rank, names), default=(-9,)), default=[])
+    if not metrics and not reported:
+        metrics = json_metrics(tree, options)
+        space.files.measured |= {m.json.path for m in metrics}
     if not metrics and not reported:
         space.notes += notes_on_frameworks(tree, source, beside)
         if "xgboost" in source and boosts_silently(tree):

@@ -26,6 +26,7 @@ from standings import is_on_one_bar, precedence, text_of, unit_of
 class Metric:
     def __init__(self, name, regex, source="stdout", order=(0, 0)):
         self.name, self.regex, self.source, self.order = name, regex, source, order
+        self.json = None  # Where it stands in a file, in place of an expression.
         self.line = ""  # Of the script, or of the log.
         self.block = None  # The statements among which it is printed.
         self.depth = 0  # The loops within which it is printed.

@@ -199,6 +199,7 @@ class SharedFiles:
 
     def __init__(self):
         self.written, self.read, self.by_option, self.options = {}, {}, {}, {}
+        self.measured = set()  # Files that the metrics are read from.
         self.gone_on_from = ""
 
     def add(self, uses, options=()):
@@ -220,13 +221,15 @@ class SharedFiles:
         return [path for path in self.written if path not in moved]
 
     def both(self):
-        """Those of them that the script reads, too: there a trial may find what another one wrote."""
-        return [path for path in self.alone() if path in self.read]
+        """Those of them that are read, too: there a trial may find what another one wrote."""
+        return [path for path in self.alone() if path in self.read or path in self.measured]
 
     def notes(self, is_shell):
         where = "$TUNE_DIR" if is_shell else 'os.environ["TUNE_DIR"]'
         remedy = f"let it write into the trial's folder, {where}"
-        both, once = self.both(), [path for path in self.alone() if path not in self.read]
+        both = [path for path in self.alone() if path in self.read]
+        once = [path for path in self.alone() if path not in self.read and path not in self.measured]
+        measured = [path for path in self.alone() if path in self.measured and path not in self.read]
         if self.gone_on_from:
             yield (f"the script goes on from what lies at {self.gone_on_from}, where something is there, and writes it: where that is no folder of the "
                    f"trial's own, a trial goes on from another one's weights; {remedy}")
@@ -234,6 +237,9 @@ class SharedFiles:
             yield (f"the script writes {listed(both)} and reads what stands there, and all trials share the working folder: a "
                    f"trial may read what another one wrote; {remedy}. Until then limits: {{max_concurrent: 1}} lets one trial "
                    "run at a time" + (", but each finds what the one before it left" if self.goes_on(both) else ""))
+        if measured:
+            yield (f"the metrics are read from {listed(measured)}, which all trials share: {remedy}, and write {{tune.dir}}/ before its name. Until "
+                   "then limits: {max_concurrent: 1} lets one trial run at a time")
         if once:
             yield (f"trials that run side by side share {listed(once)}, which the script writes: {remedy}, or set limits: "
                    "{max_concurrent: 1}")

@@ -260,6 +260,11 @@ def trainable_lines(command, space, metrics, main, log):
         yield "  # TO DO: what it prints is not known. Run it once: `tune init --log FILE` reads its output."
         yield "  metrics:"
         yield "    val_accuracy: {regex: 'val_accuracy: {number}'}"
+    elif main.json:
+        moved = {o.name for o in space.files.options.values() if any(text.startswith(f"{o.flag} ") for text in space.moved)}
+        yield "  metrics:"
+        for metric in metrics:
+            yield f"    {metric.name}: {{json: {quoted(metric.json.path_in_trial(moved))}, key: {metric.json.key}}}"
     elif main.regex:
         yield "  metrics:"
         yield from metric_lines(metrics, main)
@@ -339,7 +344,9 @@ def lines_of_file(script, command, space, metrics, main, log):
     if space.files.both():
         yield f"limits: {{max_concurrent: 1}}   # trials side by side would share {listed(space.files.both())}"
     yield from space_lines(space)
-    if main and is_printed_once(main):
+    if main and main.json:
+        yield f"# no scheduler: {main.name} is read when a trial has ended, and so no trial can be stopped early"
+    elif main and is_printed_once(main):
         yield f"# no scheduler: {main.name} is printed once a trial, and so no trial can be stopped early"
     else:
         yield scheduler_line(space.length, main_name)

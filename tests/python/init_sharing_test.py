@@ -31,6 +31,47 @@ def limits(space):
     return re.findall(r"^limits: .*?\}", space, re.M)
 
 
+class MetricsInAFile(unittest.TestCase):
+    """Of a script that prints none."""
+
+    WRITES = ("json.dump(m, open(PATH, 'w'))", "with open(PATH, 'w') as f:\n    json.dump(m, f, indent=2)",
+              "with open(PATH, 'w') as f:\n    f.write(json.dumps(m))", "Path(PATH).write_text(json.dumps(m))", "f = open(PATH, 'w')\njson.dump(m, f)")
+
+    def space(self, body, options=""):
+        return space_of("train.py", ARGUMENTS + options + "a = p.parse_args()\n" + body + "\n")
+
+    def metrics(self, space):
+        return re.findall(r"^    (\w+): \{json: (.*), key: (.*)\}$", space, re.M)
+
+    def test_the_numbers_of_a_json_file_are_its_metrics(self):
+        for write in self.WRITES:
+            space = self.space("m = {'val_acc': acc, 'epochs': 3, 'name': 'x'}\n" + write.replace("PATH", "'metrics.json'"))
+            self.assertEqual(self.metrics(space), [("val_acc", "metrics.json", "val_acc")], write)
+            self.assertEqual(limits(space), [ONE], write)
+            self.assertIn("the metrics are read from metrics.json, which all trials share", to_do(space))
+            self.assertIn("\n# no scheduler: val_acc is read when a trial has ended", space)
+
+    def test_the_test_of_two_parts_is_taken_with_its_key(self):
+        space = self.space("m = dict(rmse=1.0)\njson.dump({'train': {'rmse': r}, 'test': m}, open('m.json', 'w'))")
+        self.assertEqual(self.metrics(space), [("train_rmse", "m.json", "train.rmse"), ("test_rmse", "m.json", "test.rmse")])
+        self.assertIn("\nmetric: test_rmse ", space)
+        self.assertIn("\nmode: min\n", space)
+
+    def test_a_file_that_an_option_names_lies_in_the_trials_folder(self):
+        folder = self.space("json.dump({'loss': v}, open(os.path.join(a.output_dir, 'm.json'), 'w'))", "p.add_argument('--output-dir', default='out')\n")
+        file = self.space("json.dump({'loss': v}, open(a.metrics_file, 'w'))", "p.add_argument('--metrics-file', default='out/m.json')\n")
+        for space in (folder, file):
+            self.assertEqual(self.metrics(space), [("loss", '"{tune.dir}/m.json"', "loss")])
+            self.assertEqual(limits(space), [])
+
+    def test_what_is_printed_comes_first_and_other_files_are_none(self):
+        printed = self.space("json.dump({'loss': v}, open('m.json', 'w'))\nfor e in (1, 2):\n    print(f'val_acc {v}')")
+        self.assertEqual(self.metrics(printed), [])
+        self.assertIn("\nmetric: val_acc\n", printed)
+        for body in ("json.dump({'lr': a.lr}, open('m.json', 'w'))", "json.dump({'loss': v}, open(name, 'w'))", "m = json.load(open('m.json'))"):
+            self.assertEqual(self.metrics(self.space(body)), [], body)
+
+
 class PythonFiles(unittest.TestCase):
     def space(self, body, options=""):
         return space_of("train.py", ARGUMENTS + options + "a = p.parse_args()\n" + body + PRINTED)
