@@ -272,7 +272,12 @@ Result<std::string> ReproducePart(Database& database, const FoundSweep& sweep) {
              (provenance->git->is_dirty.value_or(false) ? ", with uncommitted changes" : "") + "\n";
     }
     for (const auto& [path, hash] : provenance->files) {
-      out += "- file " + Code(path) + ", XXH64 " + Code(hash) + "\n";
+      if (path.starts_with(kVariableEntry)) {
+        const std::string name = path.substr(kVariableEntry.size());
+        out += "- " + std::string(kVariableEntry) + Code(name) + " of the environment\n";
+      } else {
+        out += "- file " + Code(path) + ", XXH64 " + Code(hash) + "\n";
+      }
     }
     if (provenance->data) {
       out += "- data " + Code(provenance->data->folder) + ", " +
