@@ -183,11 +183,25 @@ std::vector<std::string> NewestOnesTaken(const CommandSpec& spec, const std::str
   return taken;
 }
 
+namespace {
+
+// What names the folder or the file that a line makes, and that may be there already; empty: it
+// makes none.
+std::string NameMadeIn(const std::string& line) {
+  static const std::regex kMethod(R"(\.mkdir\(.*exist_ok\s*=\s*True)");
+  static const std::regex kFolder(R"(\bmakedirs\((.*)exist_ok\s*=\s*True)");
+  static const std::regex kFile(R"(\bopen\((.*),\s*(?:mode\s*=\s*)?["'][wax]b?\+?["'])");
+  std::smatch match;
+  if (std::regex_search(line, match, kFolder)) return match[1].str();
+  if (std::regex_search(line, match, kFile)) return match[1].str();
+  return std::regex_search(line, match, kMethod) ? match.prefix().str() : "";
+}
+
+}  // namespace
+
 bool NamesBySecond(const CommandSpec& spec, const std::string& folder) {
   static const std::regex kTime(R"(strftime\(\s*["'][^"'\n]*%S["']|int\(\s*time\.time\(\)\s*\))");
   static const std::regex kSet(R"(^\s*([A-Za-z_]\w*)\s*=[^=])");
-  static const std::regex kMakes(
-      R"(\b(makedirs|mkdir)\(.*exist_ok\s*=\s*True|\bopen\(.*["'][wax]b?["'])");
   constexpr std::array<std::string_view, 4> kTellingApart = {"getpid", "uuid", "%f", "mkdtemp"};
   const std::optional<std::string> text = PythonScript(spec, folder);
   const bool tells_apart =
@@ -195,15 +209,15 @@ bool NamesBySecond(const CommandSpec& spec, const std::string& folder) {
                           [&](auto sign) { return text->find(sign) != text->npos; });
   if (!text || tells_apart) return false;
   std::vector<std::string> names;  // Variables that hold such a name.
+  const auto has_it = [&](const std::string& words) {
+    return std::regex_search(words, kTime) ||
+           std::any_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return CountWords(words, name) > 0; });
+  };
   for (const std::string& line : LinesOf(*text)) {
-    const bool has_it = std::regex_search(line, kTime) ||
-                        std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-                          return CountWords(line, name) > 0;
-                        });
-    if (!has_it) continue;
-    if (std::regex_search(line, kMakes)) return true;
+    if (has_it(NameMadeIn(line))) return true;
     std::smatch match;
-    if (std::regex_search(line, match, kSet)) names.push_back(match[1].str());
+    if (std::regex_search(line, match, kSet) && has_it(line)) names.push_back(match[1].str());
   }
   return false;
 }

@@ -117,6 +117,9 @@ TEST_F(ScriptsTest, AFolderNamedByTheSecondIsSharedByTrialsThatBeginTogether) {
   const std::string stamp = "stamp = time.strftime('%Y%m%d-%H%M%S')\nout = f'runs/{stamp}'\n";
   EXPECT_TRUE(BySecond(stamp + "os.makedirs(out, exist_ok=True)\n"));
   EXPECT_TRUE(BySecond("open(f'out-{int(time.time())}.json', 'w')\n"));
+  EXPECT_TRUE(BySecond(stamp + "Path(out).mkdir(exist_ok=True)\n"));
+  EXPECT_FALSE(
+      BySecond("begin = int(time.time())\njson.dump({'s': begin}, open('m.json', 'w'))\n"));
   EXPECT_FALSE(BySecond(stamp + "os.makedirs(out)\n")) << "the second trial fails aloud";
   EXPECT_FALSE(BySecond(stamp + "print(stamp)\n"));
   EXPECT_FALSE(BySecond(stamp + "out += str(os.getpid())\nos.makedirs(out, exist_ok=True)\n"));
