@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <map>
 #include <regex>
 #include <string_view>
 
@@ -117,6 +115,12 @@ std::optional<std::string> ScriptOf(const CommandSpec& spec) {
   return is_path && !IsInterpreter(program) ? std::optional(program) : std::nullopt;
 }
 
+std::optional<ScriptText> ReadScriptOf(const CommandSpec& spec, const std::string& folder) {
+  const std::optional<std::string> name = ScriptOf(spec);
+  std::optional<std::string> text = name ? ReadScript(fs::path(folder) / *name) : std::nullopt;
+  return text ? std::optional(ScriptText{*name, *std::move(text)}) : std::nullopt;
+}
+
 Status CheckScript(const std::string& script, const std::string& folder) {
   const fs::path path = fs::path(folder) / script;
   std::error_code error;
@@ -147,33 +151,28 @@ std::vector<std::string> UncarriedParameters(const CommandSpec& spec,
 
 std::vector<std::string> OptionsPassedOver(const CommandSpec& spec, const std::string& folder) {
   std::vector<std::string> options = spec.OptionsOfParameters();
-  const std::optional<std::string> script = ScriptOf(spec);
-  if (options.empty() || !script) return {};
-  const std::optional<std::string> text = ReadScript(fs::path(folder) / *script);
-  if (!text || text->find("parse_known_args(") == std::string::npos ||
-      text->find("add_argument(") == std::string::npos) {
-    return {};
-  }
-  std::erase_if(options, [&](const std::string& option) {
-    return text->find('"' + option) != std::string::npos ||
-           text->find('\'' + option) != std::string::npos;
-  });
+  const std::optional<ScriptText> script = ReadScriptOf(spec, folder);
+  const auto has = [&](const std::string& words) {
+    return script->text.find(words) != std::string::npos;
+  };
+  if (!script || !has("parse_known_args(") || !has("add_argument(")) return {};
+  std::erase_if(options,
+                [&](const std::string& option) { return has('"' + option) || has('\'' + option); });
   return options;
 }
 
 std::vector<std::string> VariablesPassedOver(const CommandSpec& spec, const std::string& folder) {
   std::vector<std::string> variables = spec.VariablesOfParameters();
-  const std::optional<std::string> script = ScriptOf(spec);
-  if (variables.empty() || !script) return {};
-  const std::optional<std::string> own = ReadScript(fs::path(folder) / *script);
-  if (!own) return {};
+  const std::optional<ScriptText> script = ReadScriptOf(spec, folder);
+  if (!script) return {};
   std::erase_if(variables, [&](const std::string& variable) {
     const auto names = [&](std::string_view text) {
       return text.find(variable) != std::string_view::npos;
     };
     const auto is_script = [](const fs::path& path) { return HasScriptSuffix(path.string()); };
-    if (IsShellScript(*script, *own) && SetsBeforeItReads(*own, variable)) return false;
-    return names(*own) || MayHave(folder, is_script, names);
+    const bool is_shell = IsShellScript(script->name, script->text);
+    if (is_shell && SetsBeforeItReads(script->text, variable)) return false;
+    return names(script->text) || MayHave(folder, is_script, names);
   });
   return variables;
 }

@@ -17,6 +17,14 @@ namespace tune {
 // that a parameter decides.
 std::optional<std::string> ScriptOf(const CommandSpec& spec);
 
+// The script's name, as ScriptOf has it, and its text; nothing where either is not known. `folder`:
+// the program's working folder.
+struct ScriptText {
+  std::string name;
+  std::string text;
+};
+std::optional<ScriptText> ReadScriptOf(const CommandSpec& spec, const std::string& folder);
+
 // The script is a file that can be read. `folder`: the program's working folder.
 Status CheckScript(const std::string& script, const std::string& folder);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <optional>
 #include <regex>
 #include <string_view>
@@ -13,8 +12,6 @@
 
 namespace tune {
 namespace {
-
-namespace fs = std::filesystem;
 
 // The arguments of the call of argparse's add_argument that names this option; empty: there is
 // none.
@@ -86,26 +83,23 @@ std::string HowOptionIsMisread(const std::string& text, const std::string& optio
 
 std::vector<std::string> OptionsReadAsBool(const CommandSpec& spec, const std::string& folder) {
   std::vector<std::string> options = spec.OptionsOfParameters();
-  const std::optional<std::string> script = ScriptOf(spec);
-  if (options.empty() || !script) return {};
-  const std::optional<std::string> text = ReadScript(fs::path(folder) / *script);
-  if (!text) return {};
-  std::erase_if(options, [&](const std::string& option) { return !IsReadAsBool(*text, option); });
+  const std::optional<ScriptText> script = ReadScriptOf(spec, folder);
+  if (!script) return {};
+  std::erase_if(options,
+                [&](const std::string& option) { return !IsReadAsBool(script->text, option); });
   return options;
 }
 
 std::vector<MisreadBoolean> MisreadBooleans(const CommandSpec& spec, const std::string& folder) {
-  const std::optional<std::string> script = ScriptOf(spec);
+  const std::optional<ScriptText> script = ReadScriptOf(spec, folder);
   if (!script) return {};
-  const std::optional<std::string> text = ReadScript(fs::path(folder) / *script);
-  if (!text) return {};
   std::vector<MisreadBoolean> misread;
   for (const auto& [variable, parameter] : spec.WholeVariables()) {
-    std::string how = HowVariableIsMisread(*text, variable);
+    std::string how = HowVariableIsMisread(script->text, variable);
     if (!how.empty()) misread.push_back({variable + " of env", parameter, std::move(how)});
   }
   for (const auto& [option, parameter] : spec.WholeOptions()) {
-    std::string how = HowOptionIsMisread(*text, option);
+    std::string how = HowOptionIsMisread(script->text, option);
     if (!how.empty()) misread.push_back({"the option " + option, parameter, std::move(how)});
   }
   return misread;

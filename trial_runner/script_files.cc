@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <regex>
@@ -14,8 +13,6 @@
 
 namespace tune {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Python's and a shell's ways to write a file; the first group is its name, or what holds it.
 #define TUNE_NAME "(\"[^\"{}$]+\"|'[^'{}$]+'|[A-Za-z_]\\w*)"
@@ -64,14 +61,13 @@ size_t CountWords(std::string_view text, const std::string& word) {
 std::string WithoutMessages(const std::string& text) {
   static const std::regex kMessage(R"(^\s*(print|echo|printf|log(ger|ging)?\.\w+)[\s(])");
   static const std::regex kRead(R"(\b(open|load\w*|read\w*)\()");
-  constexpr size_t kLineMax = 500;  // std::regex recurses.
   std::string kept;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     const std::string line = text.substr(begin, end - begin);
     begin = end + 1;
     const bool writes = line.find('>') != std::string::npos;  // echo x > file
-    const bool acts = writes || line.size() > kLineMax || !std::regex_search(line, kMessage) ||
+    const bool acts = writes || line.size() > kRegexLineMax || !std::regex_search(line, kMessage) ||
                       std::regex_search(line, kRead);
     if (acts) kept += line + "\n";
   }
@@ -86,40 +82,27 @@ bool GoesElsewhere(std::string_view text) {
   });
 }
 
-std::vector<std::string> LinesOf(const std::string& text) {
-  constexpr size_t kLineMax = 500;  // std::regex recurses.
-  std::vector<std::string> lines;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    if (end - begin <= kLineMax) lines.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
-
 bool IsDevice(std::string_view file) {
   return file.starts_with("/dev/") || file.starts_with("/proc/");
 }
 
 // A Python script that writes where it is run; nothing otherwise.
 std::optional<std::string> PythonScript(const CommandSpec& spec, const std::string& folder) {
-  const std::optional<std::string> script = ScriptOf(spec);
-  if (!script || !script->ends_with(".py")) return std::nullopt;
-  std::optional<std::string> text = ReadScript(fs::path(folder) / *script);
-  return text && !GoesElsewhere(*text) ? std::move(text) : std::nullopt;
+  std::optional<ScriptText> script = ReadScriptOf(spec, folder);
+  if (!script || !script->name.ends_with(".py") || GoesElsewhere(script->text)) return std::nullopt;
+  return std::move(script->text);
 }
 
 }  // namespace
 
 std::vector<std::string> FilesOfAllTrials(const CommandSpec& spec, const std::string& folder) {
-  const std::optional<std::string> script = ScriptOf(spec);
-  if (!script) return {};
-  const std::optional<std::string> text = ReadScript(fs::path(folder) / *script);
-  if (!text || GoesElsewhere(*text)) return {};
-  const bool is_shell = IsShellScript(*script, *text);
-  if (!is_shell && !script->ends_with(".py")) return {};
+  const std::optional<ScriptText> script = ReadScriptOf(spec, folder);
+  if (!script || GoesElsewhere(script->text)) return {};
+  const std::string& text = script->text;
+  const bool is_shell = IsShellScript(script->name, text);
+  if (!is_shell && !script->name.ends_with(".py")) return {};
   std::map<std::string, size_t> write_counts;  // By how the script names it.
-  for (const std::string& line : LinesOf(*text)) {
+  for (const std::string& line : RegexLinesOf(text)) {
     for (const std::regex& write : is_shell ? ShellWrites() : PythonWrites()) {
       std::smatch match;
       if (!std::regex_search(line, match, write)) continue;
@@ -127,13 +110,13 @@ std::vector<std::string> FilesOfAllTrials(const CommandSpec& spec, const std::st
       ++write_counts[match[1].str()];
     }
   }
-  const std::string acting = WithoutMessages(*text);
+  const std::string acting = WithoutMessages(text);
   std::vector<std::string> files;
   for (const auto& [named, write_count] : write_counts) {
     const bool is_text = named.front() == '"' || named.front() == '\'';
     const std::string file = is_shell  ? named
                              : is_text ? named.substr(1, named.size() - 2)
-                                       : TextOfVariable(*text, named);
+                                       : TextOfVariable(text, named);
     const bool is_file = !file.empty() && !IsDevice(file);
     // A variable is named where it is set, too.
     const size_t other_count = write_count + (is_shell || is_text ? 0 : 1);
@@ -151,7 +134,7 @@ std::vector<std::string> FilesOfTheCommand(const CommandSpec& spec) {
   const std::string text = spec.ShellText();
   std::vector<std::string> files;
   if (GoesElsewhere(text)) return files;
-  for (const std::string& line : LinesOf(text)) {
+  for (const std::string& line : RegexLinesOf(text)) {
     for (const std::regex* const form : {&kMakes, &kChanges}) {
       for (std::sregex_iterator it(line.begin(), line.end(), *form), end; it != end; ++it) {
         const std::string file = (*it)[1].str();
@@ -169,7 +152,7 @@ std::vector<std::string> NewestOnesTaken(const CommandSpec& spec, const std::str
   static const std::regex kTakes(R"(\bmax\(|\bsorted\(.*\)\s*\[\s*-1\s*\])");
   std::vector<std::string> taken;
   const std::optional<std::string> text = PythonScript(spec, folder);
-  for (const std::string& line : text ? LinesOf(*text) : std::vector<std::string>()) {
+  for (const std::string& line : text ? RegexLinesOf(*text) : std::vector<std::string>()) {
     std::smatch match;
     const bool takes = std::regex_search(line, match, kGlob) && std::regex_search(line, kTakes);
     if (!takes || IsInComment(line, static_cast<size_t>(match.position()))) continue;
@@ -214,7 +197,7 @@ bool NamesBySecond(const CommandSpec& spec, const std::string& folder) {
            std::any_of(names.begin(), names.end(),
                        [&](const std::string& name) { return CountWords(words, name) > 0; });
   };
-  for (const std::string& line : LinesOf(*text)) {
+  for (const std::string& line : RegexLinesOf(*text)) {
     if (has_it(NameMadeIn(line))) return true;
     std::smatch match;
     if (std::regex_search(line, match, kSet) && has_it(line)) names.push_back(match[1].str());

@@ -1,5 +1,6 @@
 #include "trial_runner/script_text.h"
 
+#include <algorithm>
 #include <fstream>
 #include <regex>
 
@@ -24,6 +25,16 @@ bool IsShellScript(const std::string& script, std::string_view text) {
   static const std::regex first_line("^#![^\n]*\\b(ba|da|z|k)?sh\\b");
   const std::string_view line = text.substr(0, text.find('\n'));
   return script.ends_with(".sh") || std::regex_search(line.begin(), line.end(), first_line);
+}
+
+std::vector<std::string> RegexLinesOf(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    if (end - begin <= kRegexLineMax) lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
 }
 
 bool IsInComment(std::string_view text, size_t at) {

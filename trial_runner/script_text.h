@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tune {
 
@@ -15,6 +16,11 @@ std::optional<std::string> ReadScript(const std::filesystem::path& path);
 
 // Whether it is a shell's, by its name or its first line.
 bool IsShellScript(const std::string& script, std::string_view text);
+
+// What a regular expression may be sought in: std::regex recurses. A longer line is data.
+inline constexpr size_t kRegexLineMax = 500;
+// The lines that are no longer than that.
+std::vector<std::string> RegexLinesOf(const std::string& text);
 
 // Whether a '#' stands before this place in its line.
 bool IsInComment(std::string_view text, size_t at);

@@ -31,6 +31,7 @@ struct DataState {
   friend bool operator==(const DataState&, const DataState&) = default;
 };
 
+// Begins the entry of a variable among Provenance::files.
 inline constexpr std::string_view kVariableEntry = "the variable ";
 
 struct Provenance {

@@ -4,19 +4,16 @@
 
 #include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
 
+#include "core/posix/read_bytes.h"
+
 namespace tune {
 namespace {
 
-std::string ReadProcFile(const std::string& path) {
-  std::ifstream file(path);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
+bool IsGone(int64_t pid) { return kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH; }
 
 // Whether SIGKILL was sent and has not ended it yet: /proc/PID/status, masks in hexadecimal.
 bool HasKillPending(const std::string& status) {
@@ -35,11 +32,11 @@ bool HasKillPending(const std::string& status) {
 
 bool IsEnding(int64_t pid) {
   if (pid <= 0) return false;
-  if (kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return true;
+  if (IsGone(pid)) return true;
   const std::string place = "/proc/" + std::to_string(pid);
-  const std::string stat = ReadProcFile(place + "/stat");
-  const size_t name_end = stat.rfind(')');  // The name before may hold anything.
-  if (name_end == std::string::npos) return false;
+  const std::string stat = ReadBytes(place + "/stat");
+  const size_t name_end = stat.rfind(')');                // The name before may hold anything.
+  if (name_end == std::string::npos) return IsGone(pid);  // Meanwhile.
   std::istringstream fields(stat.substr(name_end + 1));
   constexpr uint64_t kExiting = 0x4;  // PF_EXITING.
   std::string state;
@@ -47,7 +44,7 @@ bool IsEnding(int64_t pid) {
   uint64_t flags = 0;
   fields >> state >> parent >> group >> session >> terminal >> terminal_group >> flags;
   return state == "Z" || state == "X" || (flags & kExiting) != 0 ||
-         HasKillPending(ReadProcFile(place + "/status"));
+         HasKillPending(ReadBytes(place + "/status"));
 }
 
 }  // namespace tune

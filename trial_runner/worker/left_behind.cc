@@ -10,13 +10,13 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "core/posix/file_descriptor.h"
+#include "core/posix/read_bytes.h"
 #include "trial_runner/worker/process_tree.h"
 
 namespace tune {
@@ -25,8 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool IsOfTrialBelow(const std::string& process, const std::string& folder) {
-  std::ifstream file(process + "/environ", std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string text = ReadBytes(process + "/environ");
   const std::string dir = "TUNE_DIR=" + folder + "/";
   bool has_dir = false;
   bool has_socket = false;

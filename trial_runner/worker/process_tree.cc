@@ -10,8 +10,9 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
+
+#include "core/posix/read_bytes.h"
 
 namespace tune {
 namespace {
@@ -111,8 +112,7 @@ std::optional<pid_t> NearestAbove(pid_t pid, const std::set<pid_t>& candidates) 
 }
 
 std::string CommandLineOf(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
-  std::string words(std::istreambuf_iterator<char>(file), {});
+  std::string words = ReadBytes("/proc/" + std::to_string(pid) + "/cmdline");
   while (!words.empty() && words.back() == '\0') words.pop_back();
   std::replace(words.begin(), words.end(), '\0', ' ');
   return words;

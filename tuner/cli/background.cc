@@ -10,10 +10,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "core/json.h"
+#include "core/posix/read_bytes.h"
 #include "core/value.h"
 
 namespace tune {
@@ -22,13 +22,6 @@ namespace {
 constexpr char kLogKey[] = "log";
 constexpr char kOffsetKey[] = "offset";
 constexpr char kRunningKey[] = "running";
-
-// What is in the log from `offset` on: the part of this life.
-std::string ReadFrom(const std::string& path, int64_t offset) {
-  std::ifstream in(path, std::ios::binary);
-  in.seekg(offset);
-  return std::string(std::istreambuf_iterator<char>(in), {});
-}
 
 struct Told {
   std::string log_path;
@@ -146,7 +139,8 @@ int RunInBackground(const std::function<int(Background&)>& body, std::ostream& o
     while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR) {
     }
   }
-  if (!told.log_path.empty()) err << ReadFrom(told.log_path, told.log_offset) << std::flush;
+  // The part of this life.
+  if (!told.log_path.empty()) err << ReadBytes(told.log_path, told.log_offset) << std::flush;
   if (!told.running.empty()) {
     out << told.running << "\n";
     return 0;

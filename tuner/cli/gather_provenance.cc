@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <regex>
 #include <set>
@@ -18,6 +16,8 @@
 
 #include "core/hash.h"
 #include "core/posix/host_name.h"
+#include "core/posix/read_bytes.h"
+#include "trial_runner/script_text.h"
 #include "trial_runner/secrets.h"
 #include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
@@ -48,9 +48,7 @@ bool IsVaried(const ExperimentSpec& spec, const char* name) {
 
 std::string HashOfFile(const fs::path& path, uintmax_t bytes) {
   if (bytes > kHashedFileBytesMax) return "of " + std::to_string(bytes) + " bytes";
-  std::ifstream in(path, std::ios::binary);
-  const std::string contents(std::istreambuf_iterator<char>(in), {});
-  return HashToHex(Xxh64(contents));
+  return HashToHex(Xxh64(ReadBytes(path.string())));
 }
 
 void AddFile(const std::string& path, const std::string& base_dir, Provenance& provenance) {
@@ -83,8 +81,7 @@ std::optional<std::string> ReadSource(const fs::path& path) {
   if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kSourceBytesMax || error) {
     return std::nullopt;
   }
-  std::ifstream in(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(in), {});
+  return ReadBytes(path.string());
 }
 
 // The files that Python's `import a.b` and `from a.b import c` may load, from one folder on.
@@ -109,17 +106,6 @@ std::vector<fs::path> FilesOfImport(const fs::path& root, std::string module,
   return files;
 }
 
-std::vector<std::string> LinesOf(const std::string& text) {
-  constexpr size_t kLineMax = 500;  // std::regex recurses; a longer line is data.
-  std::vector<std::string> lines;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    if (end - begin <= kLineMax) lines.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
-
 // What the imports of a Python file name, as it may be found beside it and in the folder above all.
 std::vector<fs::path> ImportedFiles(const std::string& text, const fs::path& folder) {
   static const std::regex from("\\s*from\\s+(\\.*)([\\w.]*)\\s+import\\s+\\(?([\\w, ]*).*");
@@ -129,7 +115,7 @@ std::vector<fs::path> ImportedFiles(const std::string& text, const fs::path& fol
   const auto add = [&](const fs::path& root, const std::string& name, const std::string& names) {
     for (fs::path& file : FilesOfImport(root, name, names)) files.push_back(std::move(file));
   };
-  for (const std::string& line : LinesOf(text)) {
+  for (const std::string& line : RegexLinesOf(text)) {
     if (line.find("import") == std::string::npos) continue;
     std::smatch match;
     if (std::regex_match(line, match, from)) {
@@ -176,7 +162,7 @@ bool MayWrite(const std::string& text, const std::string& name) {
     if (text.find(writer) != std::string::npos) return true;
   }
   static const std::regex writes("[\"'][wax][bt+]*[\"']|>|\\.write\\(");
-  for (const std::string& line : LinesOf(text)) {
+  for (const std::string& line : RegexLinesOf(text)) {
     if (NamesFile(line, name) && std::regex_search(line, writes)) return true;
   }
   return false;
@@ -232,8 +218,7 @@ void AddWhatTheyTakeIn(const std::string& base_dir, Provenance& provenance) {
 // Variables that the trials have from the tuner's environment. Of a hash of their value so little
 // is kept that it says whether the value changed, and not what it is.
 void AddVariables(const ExperimentSpec& spec, Provenance& provenance) {
-  constexpr size_t kDigits =
-      1;  // Of sixteen values: with more, a PIN of four digits could be told.
+  constexpr size_t kDigits = 1;  // With more, a PIN of four digits could be told.
   for (const std::string& name : VariablesFromEnvironment(spec.trainable)) {
     const char* const value = getenv(name.c_str());
     // A new token is no other program.

@@ -18,7 +18,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -26,6 +25,7 @@
 #include "core/posix/durable_file.h"
 #include "core/posix/environment.h"
 #include "core/posix/nameless_file.h"
+#include "core/posix/read_bytes.h"
 #include "core/posix/real_clock.h"
 #include "core/resource_text.h"
 #include "trial_runner/devices/machine_devices.h"
@@ -52,11 +52,6 @@ constexpr rlim_t kFewOpenFiles = 1024;
 constexpr Instant kEarliest{1'704'067'200'000'000};  // 2024-01-01: an unset clock is before it.
 
 std::string ErrnoText() { return std::strerror(errno); }
-
-std::string TextOf(const std::string& path) {
-  std::ifstream in(path);
-  return std::string(std::istreambuf_iterator<char>(in), {});
-}
 
 // A value of /proc/meminfo, in bytes.
 int64_t MeminfoBytes(const std::string& text, const std::string& name) {
@@ -319,8 +314,8 @@ Finding JudgeShares(bool has_mps, bool sees_processes) {
 }
 
 Findings CheckMachine(Instant now) {
-  const CgroupLimits limits = ReadCgroupLimits(TextOf("/proc/self/cgroup"), "/sys/fs/cgroup");
-  const std::string meminfo = TextOf("/proc/meminfo");
+  const CgroupLimits limits = ReadCgroupLimits(ReadBytes("/proc/self/cgroup"), "/sys/fs/cgroup");
+  const std::string meminfo = ReadBytes("/proc/meminfo");
   Findings findings = {CheckCores(limits),
                        JudgeMemory(MeminfoBytes(meminfo, "MemTotal"),
                                    MeminfoBytes(meminfo, "MemAvailable"), limits.memory_bytes)};

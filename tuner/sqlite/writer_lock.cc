@@ -11,8 +11,8 @@
 #include <cstring>
 
 #include "core/json.h"
+#include "core/posix/host_name.h"
 #include "core/posix/process_end.h"
-#include "core/utf8.h"
 #include "core/value.h"
 
 namespace tune {
@@ -25,12 +25,6 @@ struct flock WholeFile() {
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   return lock;
-}
-
-std::string HostName() {
-  char name[256] = {};
-  if (gethostname(name, sizeof name - 1) != 0) return "unknown";
-  return ToUtf8(name);
 }
 
 std::string ReadAll(int fd) {
