@@ -124,6 +124,10 @@ Result<Value> ResolvePlain(std::string_view text, const Place& place) {
   return Value(text);
 }
 
+Status UnknownTag(std::string_view tag, const Place& place) {
+  return InvalidAt(place, "the tag '" + std::string(tag) + "' is not known here; leave it out");
+}
+
 // A scalar with an explicit tag of the core schema: its kind must be what the tag says.
 Result<Value> ResolveTagged(std::string_view tag, std::string_view text, const Place& place) {
   constexpr std::string_view kPrefix = "tag:yaml.org,2002:";
@@ -139,7 +143,7 @@ Result<Value> ResolveTagged(std::string_view tag, std::string_view text, const P
     return InvalidAt(place, "read " + Shown(Value(text)) + ", expected the !!" + std::string(kind) +
                                 " that its tag names");
   }
-  return InvalidAt(place, "the tag '" + std::string(tag) + "' is not known here; leave it out");
+  return UnknownTag(tag, place);
 }
 
 // `kind`: "seq", "map". A tag that makes something else of it, as Python's !!python/tuple, cannot
@@ -147,8 +151,7 @@ Result<Value> ResolveTagged(std::string_view tag, std::string_view text, const P
 Status CheckTag(std::string_view tag, std::string_view kind, const Place& place) {
   const bool is_its_own =
       tag.empty() || tag == "?" || tag == "!" || tag == "tag:yaml.org,2002:" + std::string(kind);
-  if (is_its_own) return OkStatus();
-  return InvalidAt(place, "the tag '" + std::string(tag) + "' is not known here; leave it out");
+  return is_its_own ? OkStatus() : UnknownTag(tag, place);
 }
 
 // Builds the tree. Throws Refusal; yaml-cpp lets it through.
