@@ -7,7 +7,7 @@ import re
 from measures import is_metric
 from metrics import Metric
 from options import dotted
-from shared_files import Paths, access_of, is_shared, own_path
+from shared_files import Paths, access_of, is_shared
 
 
 class JsonPlace:
@@ -16,13 +16,13 @@ class JsonPlace:
     def __init__(self, path, option, key):
         self.path, self.option, self.key = os.path.normpath(path), option, key
 
-    def path_in_trial(self, moved):
-        """`moved`: the words of options that the command points into the trial's folder, by the options' names."""
-        if self.option is None or self.option.name not in moved:
+    def path_in_trial(self, given):
+        """`given`: {option's name: its word} of the options that the command points into the trial's folder."""
+        word = given.get(self.option.name) if self.option else None
+        if word is None:
             return self.path
-        default = os.path.normpath(self.option.default)
-        rest = os.path.relpath(self.path, default) if self.path != default else "."
-        return own_path(self.option) if rest == "." else os.path.join(own_path(self.option), rest)
+        rest = os.path.relpath(self.path, os.path.normpath(self.option.default))
+        return word if rest == "." else os.path.join(word, rest)
 
 
 def keys_of(node, values, depth=0):
@@ -39,22 +39,50 @@ def keys_of(node, values, depth=0):
         pairs = [(k.arg, k.value) for k in node.keywords if k.arg]
     for key, value in pairs:
         inner = list(keys_of(value, values, depth + 1))
-        is_number = not isinstance(value, (ast.Dict, ast.List, ast.Tuple, ast.JoinedStr)) and not (
-            isinstance(value, ast.Constant) and not isinstance(value.value, (int, float)))
         if "." not in key:
-            yield from ((f"{key}.{below}" for below in inner) if inner else [key] if is_number else [])
+            yield from ((f"{key}.{below}" for below in inner) if inner else [key] if is_number(value, values) else [])
+
+
+def is_number(node, values):
+    """Whether it may be one: no text, and no list."""
+    if isinstance(node, ast.Name) and len(values.get(node.id, [])) == 1:
+        node = values[node.id][0]
+    is_other_constant = isinstance(node, ast.Constant) and not isinstance(node.value, (int, float))
+    return not is_other_constant and not isinstance(node, (ast.Dict, ast.List, ast.Tuple, ast.ListComp, ast.JoinedStr))
+
+
+def appends(call):
+    """Whether a call of open() adds to what is there: lines of JSON are no one document."""
+    modes = [k.value for k in call.keywords if k.arg == "mode"] + call.args[1:2]
+    return any(isinstance(mode, ast.Constant) and str(mode.value).startswith("a") for mode in modes)
+
+
+class OpenedFiles:
+    """What open() has opened, by the name that it was given."""
+
+    def __init__(self, tree):
+        nodes = list(ast.walk(tree))
+        self.opened = [(n.context_expr, n.optional_vars) for n in nodes if isinstance(n, ast.withitem) and n.optional_vars is not None]
+        self.opened += [(n.value, t) for n in nodes if isinstance(n, ast.Assign) for t in n.targets]
+
+    def call_of(self, node):
+        """The call of open() that a file written to was opened by, the last one above it; None: it is not known."""
+        if isinstance(node, ast.Name):
+            above = [value for value, target in self.opened if ast.unparse(target) == node.id and value.lineno <= node.lineno]
+            node = max(above, key=lambda value: value.lineno, default=None)
+        is_open = isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] == "open"
+        return node if is_open else None
 
 
 def json_metrics(tree, options):
     """Of each json.dump(dict, file) and file.write(json.dumps(dict)) whose file's name is known."""
-    paths = Paths(tree, options)
+    paths, files = Paths(tree, options), OpenedFiles(tree)
     values = {name: found for name, found in paths.values.items() if name.isidentifier()}
-    opened = {ast.unparse(n.optional_vars): n.context_expr for n in ast.walk(tree) if isinstance(n, ast.withitem) and n.optional_vars is not None}
 
     def place_of(node):
-        node = opened.get(ast.unparse(node), values.get(ast.unparse(node), [node])[0])
-        access = access_of(node) if isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] == "open" else None
-        return paths.of(access[0]) if access and access[1] else (None, None)
+        call = files.call_of(node)
+        path, is_written, _ = access_of(call) if call else (None, False, False)
+        return paths.of(path) if is_written and not appends(call) else (None, None)
 
     metrics, names = [], set()
     for call in (n for n in ast.walk(tree) if isinstance(n, ast.Call) and n.args):

@@ -261,10 +261,10 @@ def trainable_lines(command, space, metrics, main, log):
         yield "  metrics:"
         yield "    val_accuracy: {regex: 'val_accuracy: {number}'}"
     elif main.json:
-        moved = {o.name for o in space.files.options.values() if any(text.startswith(f"{o.flag} ") for text in space.moved)}
+        given = space.files.given()
         yield "  metrics:"
         for metric in metrics:
-            yield f"    {metric.name}: {{json: {quoted(metric.json.path_in_trial(moved))}, key: {metric.json.key}}}"
+            yield f"    {metric.name}: {{json: {quoted(metric.json.path_in_trial(given))}, key: {quoted(metric.json.key)}}}"
     elif main.regex:
         yield "  metrics:"
         yield from metric_lines(metrics, main)

@@ -64,6 +64,19 @@ class MetricsInAFile(unittest.TestCase):
             self.assertEqual(self.metrics(space), [("loss", '"{tune.dir}/m.json"', "loss")])
             self.assertEqual(limits(space), [])
 
+    def test_of_two_files_of_one_name_in_the_script_each_is_itself(self):
+        space = self.space("with open('config.json', 'w') as f:\n    json.dump({'lr': a.lr}, f)\n"
+                           "with open('metrics.json', 'w') as f:\n    json.dump({'val_acc': v}, f)\n"
+                           "with open('other.json', 'w') as f:\n    json.dump({'seed': 1}, f)")
+        self.assertEqual(self.metrics(space), [("val_acc", "metrics.json", "val_acc")])
+
+    def test_a_list_and_lines_of_json_are_no_metric(self):
+        for body in ("losses = []\njson.dump({'loss': losses}, open('m.json', 'w'))", "json.dump({'loss': [x for x in y]}, open('m.json', 'w'))",
+                     "with open('m.json', 'a') as f:\n    json.dump({'loss': v}, f)", "json.dump({'loss': v}, open('m.json', mode='a'))"):
+            self.assertEqual(self.metrics(self.space(body)), [], body)
+        written = self.space("json.dump({'loss': v}, open('all.json', 'w'))")
+        self.assertEqual(self.metrics(written), [("loss", "all.json", "loss")])
+
     def test_what_is_printed_comes_first_and_other_files_are_none(self):
         printed = self.space("json.dump({'loss': v}, open('m.json', 'w'))\nfor e in (1, 2):\n    print(f'val_acc {v}')")
         self.assertEqual(self.metrics(printed), [])
