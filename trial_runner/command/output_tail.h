@@ -22,8 +22,8 @@ class OutputTail {
   // What has been printed so far is of what went well: an error in it was caught.
   void Mark() { marked_ = text_.size(); }
   // An error among the last lines since the mark, of a program whose status says nothing of it: the
-  // end of a Python traceback with a few lines behind it, or a last line such as "Training failed:
-  // no data".
+  // end of a Python traceback with a few lines behind it, or a line such as "Training failed: no
+  // data" with at most two behind it.
   struct Complaint {
     std::string line;         // Empty: there is none.
     std::string behind = {};  // What was printed after it.
