@@ -126,6 +126,12 @@ class FilesOfTrials(SweepCase):
         self.assertIn(self.told_of.format("result.txt"), doubts)
         self.assertNotIn("out.txt", doubts)
 
+    # Two that write into one file at once may leave a mixture that is no JSON.
+    that_writes_whole_files = (
+        "Path(f'{os.getpid()}.json').write_text(json.dumps({'value': float(sys.argv[1])}))\n"
+        "os.replace(f'{os.getpid()}.json', 'r.json')\n"
+    )
+
     def file_sweep(self, program):
         Path("train.py").write_text("import json, os, sys, time\nfrom pathlib import Path\n" + program)
         return {
@@ -150,8 +156,7 @@ class FilesOfTrials(SweepCase):
 
     def test_of_metrics_that_two_sweeps_write_are_told_in_both(self):
         space = self.file_sweep(
-            "open('both', 'r' if os.environ['TUNE_EXPERIMENT'] == 'one' else 'w').close()\n"
-            "Path('r.json').write_text(json.dumps({'value': float(sys.argv[1])}))\n"
+            "open('both', 'r' if os.environ['TUNE_EXPERIMENT'] == 'one' else 'w').close()\n" + self.that_writes_whole_files
         )
         os.mkfifo("both")  # Opens once both open it.
         both = [self.tune_run(name, {**space, "samples": 1}) for name in ("one", "two")]
@@ -161,8 +166,7 @@ class FilesOfTrials(SweepCase):
 
     def test_of_metrics_that_trials_side_by_side_write_are_told_with_the_answer(self):
         space = self.file_sweep(
-            "open('both', 'r' if os.environ['TUNE_TRIAL'] == '0' else 'w').close()\n"
-            "Path('r.json').write_text(json.dumps({'value': float(sys.argv[1])}))\n"
+            "open('both', 'r' if os.environ['TUNE_TRIAL'] == '0' else 'w').close()\n" + self.that_writes_whole_files
         )
         os.mkfifo("both")  # Opens once both open it.
         answer = self.tune_run("beside", {**space, "samples": 2, "limits": {"max_concurrent": 2}}).communicate()[0]
