@@ -39,9 +39,13 @@ Result<std::vector<std::string>> AskTellSession::OnLine(std::string_view line, I
     return reader_.Error("expected one key, as in {\"ask\": 1} or {\"tell\": {...}}");
   }
   const MapEntry& entry = object->AsMap().front();
-  static constexpr std::array<std::string_view, 2> kRequests = {"ask", "tell"};
-  if (entry.key != "ask" && entry.key != "tell") {
+  static constexpr std::array<std::string_view, 3> kRequests = {"ask", "tell", "best"};
+  if (std::find(kRequests.begin(), kRequests.end(), entry.key) == kRequests.end()) {
     return reader_.Error("unknown key '" + entry.key + "'" + DidYouMean(entry.key, kRequests));
+  }
+  if (entry.key == "best") {
+    TUNE_ASSIGN_OR_RETURN(std::string best, Best(entry.value));
+    return std::vector<std::string>{std::move(best)};
   }
   std::vector<std::string> answers = {"{\"ok\":true}"};
   if (entry.key == "ask") {
@@ -75,7 +79,8 @@ Result<std::vector<std::string>> AskTellSession::Ask(const Value& object) {
     trial.row.created_at = now_;
     trial.row.started_at = now_;
     trial.last_values.resize(objectives_.size());
-    if (keeps_steps_) step_.rows.new_trials.push_back({trial.row, *std::move(configuration)});
+    trial.configuration = *std::move(configuration);
+    if (keeps_steps_) step_.rows.new_trials.push_back({trial.row, trial.configuration});
   }
   return answers;
 }
@@ -86,6 +91,28 @@ std::optional<Configuration> AskTellSession::Suggest(TrialNumber number) {
   if (known == suggestions_.end()) return searcher_->Suggest(number);
   searcher_->Restore(number, known->second);
   return known->second;
+}
+
+// A question: it changes nothing, and is not kept.
+Result<std::string> AskTellSession::Best(const Value& asked) const {
+  if (asked != Value(true)) {
+    return reader_.Error("best: read " + Shown(asked) + ", expected true");
+  }
+  if (objectives_.size() > 1) {
+    return reader_.Error("best: of several objectives there is no best trial, but a front");
+  }
+  const Trial* best = nullptr;
+  for (const Trial& trial : trials_) {
+    const TrialRow* const before = best != nullptr ? &best->row : nullptr;
+    if (MayBeBest(trial.row) && IsBetterTrial(trial.row, before, objectives_.front().mode)) {
+      best = &trial;
+    }
+  }
+  if (best == nullptr) return std::string("{\"trial\":null}");
+  return "{\"trial\":" + std::to_string(best->row.number.value) +
+         ",\"config\":" + ToJson(best->configuration.ToNested()) +
+         ",\"value\":" + ToJson(Value(*best->row.best_value)) +
+         ",\"iteration\":" + std::to_string(*best->row.best_iteration) + "}";
 }
 
 Status AskTellSession::CheckKeys(const Value& tell) const {

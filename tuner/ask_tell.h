@@ -45,20 +45,22 @@ class AskTellSession {
   int64_t trial_count() const { return static_cast<int64_t>(trials_.size()); }
 
   // The answers to the next line, without line ends: configurations, {"ok":true}, {"done":true}
-  // where the space has no more. A line that cannot be used is an error ("line 3: ..."), and
-  // changes nothing: syntax, unknown keys, a trial that was never asked for or is over, an
-  // iteration not above the last, a number of values that is not that of the objectives.
+  // where the space has no more, the best trial. A line that cannot be used is an error ("line 3:
+  // ..."), and changes nothing: syntax, unknown keys, a trial that was never asked for or is over,
+  // an iteration not above the last, a number of values that is not that of the objectives.
   Result<std::vector<std::string>> OnLine(std::string_view line, Instant now = {});
 
  private:
   struct Trial {
     TrialRow row;
+    Configuration configuration;
     std::vector<Metric> last_values;  // One for each objective.
     bool is_over() const { return row.status != TrialStatus::kRunning; }
   };
 
   Result<std::vector<std::string>> Ask(const Value& object);
   std::optional<Configuration> Suggest(TrialNumber number);
+  Result<std::string> Best(const Value& asked) const;
   Status Tell(const Value& tell);
   Status TellIteration(Trial& trial, const Value& tell, std::vector<Metric> values);
   Result<std::vector<Metric>> ReadValues(const Value& tell) const;

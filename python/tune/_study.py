@@ -14,12 +14,21 @@ import tempfile
 import threading
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, Union
 
 from . import _program
 from ._number import as_number, on_the_wire
 from ._program import TuneError
 from ._sweep import Names, PathLike, Sweep, in_spec, make_spec
+
+
+class BestTold(NamedTuple):
+    """The best trial of a study, as far as it was told."""
+
+    number: int
+    config: Dict[str, Any]
+    value: float
+    iteration: int  # At which it was told; 1 for a trial that was told once.
 
 
 class Study:
@@ -102,6 +111,15 @@ class Study:
             told["iteration"] = iteration
         with self._lock:
             self._exchange({"tell": told}, 1)
+
+    @property
+    def best(self) -> Optional[BestTold]:
+        """The best trial so far; None: none has a value. TuneError where there are several objectives."""
+        with self._lock:
+            best = self._exchange({"best": True}, 1)[0]
+        if best["trial"] is None:
+            return None
+        return BestTold(best["trial"], best["config"], best["value"], best["iteration"])
 
     def sweep(self) -> Sweep:
         """As a sweep of the database, where it has a name."""

@@ -51,6 +51,20 @@ class AStudy(SweepCase):
             with self.assertRaisesRegex(tune.TuneError, "the trial 0 is over, its value "):
                 study.tell(0, 1)
 
+    def test_knows_its_best(self):
+        space = {"x": tune.choice(1, 2, 3), "net": {"depth": 4}}
+        for name in (None, "kept"):
+            with tune.Study(space, metric="v", mode="max", search="grid", name=name) as study:
+                self.assertIsNone(study.best)
+                for number, config in study.ask_many(3):
+                    study.tell(number, config["x"] if config["x"] < 3 else math.inf)
+                self.assertEqual(study.best, (1, {"x": 2, "net": {"depth": 4}}, 2, 1))
+        with tune.Study(space, metric="v", mode="max", search="grid", name="kept") as study:  # Of an earlier life.
+            self.assertEqual(study.best.config, study.sweep().best.config)
+        with tune.Study(space, metric=["v", "w"], mode=["max", "min"]) as study:
+            with self.assertRaisesRegex(tune.TuneError, "no best trial, but a front"):
+                study.best
+
     def test_with_a_name_goes_on(self):
         space = {"x": tune.choice(1, 2)}
         for expected in (0, 1):

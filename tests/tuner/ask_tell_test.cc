@@ -60,6 +60,24 @@ TEST(AskTell, EveryFormOfTellingIsTaken) {
   EXPECT_THAT(Say(session, ""), IsEmpty());
 }
 
+TEST(AskTell, TheBestOfWhatWasToldIsAnsweredWithItsConfiguration) {
+  AskTellSession session = MakeGrid();
+  EXPECT_THAT(Say(session, R"({"best": true})"), ElementsAre(R"({"trial":null})"));
+  Say(session, R"({"ask": 3})");
+  Say(session, R"({"tell": {"trial": 0, "iteration": 2, "value": 0.1}})");
+  Say(session, R"({"tell": {"trial": 0, "failed": true}})");
+  Say(session, R"({"tell": {"trial": 2, "value": NaN}})");
+  EXPECT_THAT(Say(session, R"({"best": true})"), ElementsAre(R"({"trial":null})"));
+  Say(session, R"({"tell": {"trial": 1, "iteration": 4, "value": 0.25}})");
+  Say(session, R"({"tell": {"trial": 1, "value": 0.5}})");
+  EXPECT_THAT(
+      Say(session, R"({"best": true})"),
+      ElementsAre(
+          R"({"trial":1,"config":{"net":{"depth":4},"lr":0.1},"value":0.25,"iteration":4})"));
+  EXPECT_EQ(session.OnLine(R"({"best": 1})").status().message(),
+            "line 10: best: read 1, expected true");
+}
+
 TEST(AskTell, ALineThatCannotBeUsedIsToldByItsNumber) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"ask": 0})", "line 3: ask: read 0, expected an integer of 1 or more"},
