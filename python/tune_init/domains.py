@@ -127,8 +127,8 @@ def proposed(option):
     is_factor = is_like(name, "decay") and not is_weight_decay and is_number and low <= default < 1
     if is_factor:  # Of a schedule, or of a moving average.
         return below_one(default)
-    if name == "C" and is_number and default > 0:
-        return log_range(default, 100.0), "on a log scale"
+    if name == "C" and option.kind in ("float", "int", None) and (default is None or is_number and default > 0):
+        return log_range(default or 1.0, 100.0), "on a log scale"
     if is_like(name, *lr_words) and option.kind == "int":
         return None  # Steps of its schedule.
     if is_number and default < 0:
@@ -166,7 +166,8 @@ def proposed(option):
         low = 0.8 if not is_number or default >= 0.8 else max(0.0, default / 2)
         return f"{{uniform: [{number(low)}, 0.999]}}", "below 1"
     if is_like(name, "gamma", "discount", "lam", "tau", "ema") and is_number and 0.9 <= default < 1:
-        return "{uniform: [0.9, 0.9999]}", "right below 1"
+        low = 0.9 if default >= 0.95 else 0.8
+        return f"{{uniform: [{low}, 0.9999]}}", "right below 1"
     if is_like(name, "ema", "polyak", "averaging") and option.kind == "float" and is_number and 0 < default < 1:
         return below_one(default)
     if is_like(name, "batch", "batchsize", "bs") and option.kind in ("int", None):
