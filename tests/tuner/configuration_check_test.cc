@@ -57,6 +57,15 @@ TEST(WarningsBeforeStart, SayHowListsAndNullArriveOnTheCommandLine) {
       << "it has no command line";
 }
 
+TEST(WarningsBeforeStart, NameAValueThatStandsTwiceInAList) {
+  const std::string head = std::string(kCommand) + "mode: max\nspace: ";
+  EXPECT_THAT(Warnings(head + "{lr: {choice: [0.1, 0.2, 0.1]}}"),
+              ElementsAre(HasSubstr("'lr' has the value 0.1 twice, so it is drawn more often")));
+  EXPECT_THAT(Warnings(head + "{lr: {grid_search: [1, 1]}}"),
+              ElementsAre(HasSubstr("'lr' has the value 1 twice: the grid tries it twice")));
+  EXPECT_THAT(Warnings(head + "{lr: {choice: [1, '1', true, 'true']}}"), IsEmpty());
+}
+
 TEST(WarningsBeforeStart, NameFilesThatTrialsWouldShare) {
   const auto warnings = [](const std::string& path, const std::string& more = "") {
     return Warnings("trainable: {command: [train, '{lr}', '{size}'], metrics: {acc: {json: '" +

@@ -5,8 +5,10 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
+#include "core/json.h"
 #include "core/metric.h"
 #include "search/searcher.h"
 #include "trial_runner/command_spec.h"
@@ -137,6 +139,25 @@ void AddValuesAsJson(const ExperimentSpec& spec, const SearchSpace& space,
                           : "the script gets " + ShellQuoted(text) +
                                 "; let it read that with a JSON reader (Python: json.loads), or "
                                 "take the value from TUNE_CONFIG or tune.config()"));
+  }
+}
+
+// A value that stands twice in a list.
+void AddTwins(const SearchSpace& space, std::vector<std::string>& warnings) {
+  for (const SpaceParameter& parameter : space.parameters()) {
+    const auto* const domain = std::get_if<Domain>(&parameter.content);
+    if (domain == nullptr || !domain->is_list()) continue;
+    std::set<std::string> seen;
+    for (uint64_t i = 0; i < std::min<uint64_t>(domain->Count().value_or(0), kCheckedMax); ++i) {
+      const std::string value = ToJson(domain->At(i));
+      if (seen.insert(value).second) continue;
+      warnings.push_back("'" + parameter.name + "' has the value " + value + " twice" +
+                         (domain->kind() == Domain::Kind::kGridSearch
+                              ? ": the grid tries it twice"
+                              : ", so it is drawn more often; let it stand once, or write weights "
+                                "if that is meant"));
+      break;
+    }
   }
 }
 
@@ -272,6 +293,7 @@ std::vector<std::string> WarningsBeforeStart(const ExperimentSpec& spec, const S
                        " of env: see how the program calls it, and that it does not set it itself");
   }
   AddSharedVariables(spec, space, warnings);
+  AddTwins(space, warnings);
   AddBooleans(spec, space, warnings);
   AddValuesAsJson(spec, space, warnings);
   AddSharedFiles(spec, space, warnings);
