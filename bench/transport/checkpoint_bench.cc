@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "core/posix/real_clock.h"
+#include "core/posix/threads.h"
 #include "trial_runner/grpc/checkpoint_channel.h"
 #include "trial_runner/grpc/tuner_channel.h"
 #include "trial_runner/grpc/worker_gateway.h"
@@ -239,6 +240,7 @@ int RunSender(const TunerEndpoint& tuner, const std::string& saved, int64_t seco
   channel.Send({HelloOf("sender")});
   const AttemptRef ref = answers.WaitForLease();
   CheckpointChannel checkpoints(tuner, "sender");
+  LetOthersGoFirst();  // As a worker's carrier does.
   TunerStore store(checkpoints, "");
   std::stop_source stop;
   std::vector<double> times;

@@ -1,11 +1,18 @@
 #include "core/posix/threads.h"
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <string_view>
 
 namespace tune {
+
+void LetOthersGoFirst() {
+  constexpr int kSteps = 5;
+  constexpr id_t kThisThread = 0;  // As Linux has it: a nice value is a thread's.
+  setpriority(PRIO_PROCESS, kThisThread, getpriority(PRIO_PROCESS, kThisThread) + kSteps);
+}
 
 ThreadPatience WaitForThreads() {
   constexpr int kTries = 300;

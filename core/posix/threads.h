@@ -18,6 +18,10 @@ namespace tune {
 // Called between two tries; false: no further one is made.
 using ThreadPatience = std::function<bool()>;
 
+// The thread that calls lets others of the machine go first (5 steps of nice), where it moves much
+// and nobody waits for the next microsecond.
+void LetOthersGoFirst();
+
 // 30 s, a tenth of a second between two tries; says on standard error that it waits.
 ThreadPatience WaitForThreads();
 

@@ -158,6 +158,7 @@ void CheckpointService::Serve(std::unique_ptr<ServerCall> call, Status refusal,
   }
   BeginThread([this, call = std::move(call), refusal = std::move(refusal),
                on_end = std::move(on_end)]() mutable {
+    LetOthersGoFirst();  // Reports.
     Served(*this, std::move(call)).Run(std::move(refusal));
     --call_count_;
     on_end();

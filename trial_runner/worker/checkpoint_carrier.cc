@@ -104,6 +104,7 @@ void CheckpointCarrier::Put(Job job) {
 }
 
 void CheckpointCarrier::Work(std::stop_token end) {
+  LetOthersGoFirst();  // Reports and training.
   std::unique_lock lock(mutex_);
   while (has_jobs_.wait(lock, end, [this] { return !jobs_.empty(); })) {
     if (end.stop_requested()) return;

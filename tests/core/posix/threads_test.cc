@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <new>
@@ -55,6 +56,17 @@ TEST(Threads, ThatFindNoMemoryEndTheProcessWithALine) {
     std::thread([] { throw std::bad_alloc(); }).join();
   };
   EXPECT_EXIT(run_out(), ::testing::ExitedWithCode(1), "no memory left.*tune resume");
+}
+
+TEST(Threads, ThatLetOthersGoFirstAreTheOnlyOnesThatDo) {
+  const int before = getpriority(PRIO_PROCESS, 0);
+  int inside = before;
+  std::thread([&inside] {
+    LetOthersGoFirst();
+    inside = getpriority(PRIO_PROCESS, 0);
+  }).join();
+  EXPECT_EQ(inside, std::min(before + 5, 19));
+  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), before);
 }
 
 TEST(Threads, AreAskedToEnd) {
