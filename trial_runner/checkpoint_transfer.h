@@ -26,6 +26,7 @@ namespace tune {
 // share it.
 struct SeeNonce {
   std::string nonce;  // What is in the file NonceFile(nonce).
+  ExperimentId sweep = {};
 };
 inline constexpr size_t kNonceBytes = 32;  // Lower-case hexadecimal digits.
 inline std::string NonceFile(const std::string& nonce) { return ".nonce-" + nonce; }

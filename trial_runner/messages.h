@@ -1,10 +1,10 @@
 // What a tuner and a worker say to each other, as plain structs. The wire form is proto/tune/v1;
 // wire/codec translates.
 //
-// A worker connects, says Hello, and gets a Welcome. Then the tuner sends attempts to run and
-// answers to reports; the worker sends reports and ends. Both directions are ordered. Every message
-// about an attempt carries its lease epoch: one with an epoch that is not the trial's present one
-// is from the dead and has no effect.
+// A worker connects, says Hello, and gets a Welcome, with the sweeps that it works for. Then the
+// tuner sends attempts to run and answers to reports; the worker sends reports and ends. Both
+// directions are ordered. Every message about an attempt carries its lease epoch: one with an epoch
+// that is not the trial's present one is from the dead and has no effect.
 //
 // A worker that is not local outlives its connection: it connects again, says Hello with what it
 // holds, and sends again what was not acknowledged (docs/PROTOCOL.md).
@@ -27,6 +27,7 @@ struct AttemptRef {
   TrialNumber trial;
   AttemptNumber attempt;
   LeaseEpoch epoch;
+  ExperimentId sweep = {};  // Of those of its tuner.
   friend auto operator<=>(const AttemptRef&, const AttemptRef&) = default;
 };
 
@@ -171,18 +172,28 @@ struct PackageName {
   friend bool operator==(const PackageName&, const PackageName&) = default;
 };
 
-struct Welcome {
-  WorkerId worker;
-  std::string experiment;  // Its name.
-  std::string metric;      // The sweep's metric: a curve reports it.
-  std::string trainable;   // JSON of the spec's `trainable`.
-  std::string base_dir;    // The space file's folder.
-  uint64_t seed = 0;       // The sweep's.
-  int64_t heartbeat_ms = 0;
-  int64_t lease_ms = 0;
+// A sweep, as a worker has to know it before its first attempt there.
+struct SweepInfo {
+  ExperimentId sweep = {};
+  std::string experiment;    // Its name.
+  std::string metric;        // The sweep's metric: a curve reports it.
+  std::string trainable;     // JSON of the spec's `trainable`.
+  std::string base_dir;      // The space file's folder.
+  uint64_t seed = 0;         // The sweep's.
   PackageName package = {};  // Of a command's working_dir: who has no such folder asks for it.
   std::vector<std::string> more_metrics = {};  // Of several objectives: those after `metric`.
   Mode mode = Mode::kMax;                      // Of `metric`.
+  friend bool operator==(const SweepInfo&, const SweepInfo&) = default;
+};
+
+// `sweeps`: at least those of which the worker said that it holds attempts. What it has of others
+// is over: the same numbers may mean other attempts here. Further ones follow as messages of their
+// own.
+struct Welcome {
+  WorkerId worker;
+  int64_t heartbeat_ms = 0;
+  int64_t lease_ms = 0;
+  std::vector<SweepInfo> sweeps = {};
 };
 
 struct Refused {
@@ -275,7 +286,7 @@ struct Shutdown {
   bool is_interrupted = false;
 };
 
-using ToWorker = std::variant<Welcome, Refused, StartAttempt, AnswerReport, KillAttempt,
+using ToWorker = std::variant<Welcome, SweepInfo, Refused, StartAttempt, AnswerReport, KillAttempt,
                               EndsAcknowledged, Heartbeat, RemoveCached, Shutdown>;
 
 }  // namespace tune

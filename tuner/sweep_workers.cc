@@ -15,19 +15,21 @@ Duration Sweep::heartbeat() const {
 }
 
 Welcome Sweep::WelcomeMessage() const {
-  Welcome welcome;
-  welcome.experiment = options_.name;
-  welcome.metric = options_.spec.metric;
-  welcome.mode = options_.spec.mode;
+  SweepInfo info;
+  info.experiment = options_.name;
+  info.metric = options_.spec.metric;
+  info.mode = options_.spec.mode;
   for (const Objective& objective : options_.spec.more_objectives) {
-    welcome.more_metrics.push_back(objective.metric);
+    info.more_metrics.push_back(objective.metric);
   }
-  welcome.trainable = ToJson(options_.spec.trainable);
-  welcome.base_dir = options_.spec.base_dir;
-  welcome.seed = options_.seed;
-  welcome.lease_ms = lease().us / 1000;
+  info.trainable = ToJson(options_.spec.trainable);
+  info.base_dir = options_.spec.base_dir;
+  info.seed = options_.seed;
+  info.package = package_;
+  Welcome welcome;
   welcome.heartbeat_ms = heartbeat().us / 1000;
-  welcome.package = package_;
+  welcome.lease_ms = lease().us / 1000;
+  welcome.sweeps.push_back(std::move(info));
   return welcome;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/limits.h"
 #include "tuner/artifact_path.h"
+#include "tuner/sweep_mark.h"
 
 namespace tune {
 
@@ -30,6 +31,7 @@ Status Tuner::Step(std::optional<Instant> wake_at) {
   parts_.queue.Wait(parts_.clock, until);
 
   std::vector<Event> events = parts_.queue.Drain(limits::kEventsPerCommit);
+  for (Event& event : events) UnmarkSweep(experiment_, event);
   DropEffectless(events);
   const Instant now = parts_.clock.Now();
   LookAtWorkers(until.value_or(now), now, events);
@@ -58,7 +60,7 @@ void Tuner::DropEffectless(std::vector<Event>& events) {
   EffectlessEvents::Taken taken = effectless_.TakeFrom(events, parts_.controller);
   std::map<WorkerId, std::vector<ToWorker>> answers;
   for (auto& [worker, answer] : taken.answers) answers[worker].push_back(std::move(answer));
-  for (auto& [worker, messages] : answers) parts_.link.Send(worker, std::move(messages));
+  for (auto& [worker, messages] : answers) Send(worker, std::move(messages));
   for (const WorkerId worker : taken.expelled) {
     lines_.push_back("a worker sent ends of trials that it never had without end; disconnected");
     parts_.link.Close(worker);
@@ -129,7 +131,12 @@ void Tuner::Perform(std::vector<Action> actions) {
       is_done_ = true;
     }
   }
-  for (auto& [worker, messages] : outgoing) parts_.link.Send(worker, std::move(messages));
+  for (auto& [worker, messages] : outgoing) Send(worker, std::move(messages));
+}
+
+void Tuner::Send(WorkerId worker, std::vector<ToWorker> messages) {
+  for (ToWorker& message : messages) MarkSweep(experiment_, message);
+  parts_.link.Send(worker, std::move(messages));
 }
 
 std::vector<std::string> Tuner::TakeLines() { return std::exchange(lines_, {}); }

@@ -70,6 +70,7 @@ class Tuner {
   void LookAtCaches();
   bool IsNeededInCaches(const std::string& path) const;
   void Perform(std::vector<Action> actions);
+  void Send(WorkerId worker, std::vector<ToWorker> messages);
 
   Parts parts_;
   ExperimentId experiment_;

@@ -115,11 +115,7 @@ class CommittingTuner final : public IncomingSink {
     const auto* const message = std::get_if<FromWorker>(&incoming.message);
     if (message == nullptr) return;
     if (std::holds_alternative<Hello>(*message)) {
-      Welcome welcome;
-      welcome.worker = incoming.worker;
-      welcome.trainable = "{}";
-      welcome.heartbeat_ms = 1000;
-      welcome.lease_ms = 60'000;
+      const Welcome welcome{incoming.worker, 1000, 60'000};
       StartAttempt start;
       start.ref = RefOf(incoming.worker);
       start.config = "{}";

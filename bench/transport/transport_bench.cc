@@ -81,14 +81,11 @@ class InstantTuner final : public IncomingSink {
 
  private:
   void OnHello(std::vector<ToWorker>& answers) {
-    Welcome welcome;
-    welcome.worker = worker_;
-    welcome.experiment = "bench";
-    welcome.metric = "loss";
-    welcome.trainable = load_.trainable;
-    welcome.heartbeat_ms = 1000;
-    welcome.lease_ms = 60'000;
-    answers.push_back(welcome);
+    SweepInfo sweep;
+    sweep.experiment = "bench";
+    sweep.metric = "loss";
+    sweep.trainable = load_.trainable;
+    answers.push_back(Welcome{worker_, 1000, 60'000, {sweep}});
     for (int64_t i = 0; i < load_.slots; ++i) StartNext(false, answers);
     for (int64_t i = 0; i < load_.slots * load_.ahead; ++i) StartNext(true, answers);
   }

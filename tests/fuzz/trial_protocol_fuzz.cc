@@ -52,9 +52,9 @@ tune::FuzzStart tune::StartOfFuzz() {
   report.metrics = {{"val_loss", 0.25}, {"lanes", 4}};
   report.final = report.has_checkpoint = true;
   report.checkpoint = {"/a/0/checkpoint_000003", 4096, "00ff"};
-  Welcome welcome;
-  welcome.experiment = "sweep";
-  welcome.trainable = R"("food11")";
+  SweepInfo sweep;
+  sweep.experiment = "sweep";
+  sweep.trainable = R"("food11")";
   StartAttempt start;
   start.ref = {TrialNumber{1}, AttemptNumber{2}, LeaseEpoch{3}};
   start.slices = {{0, 125}};
@@ -62,7 +62,7 @@ tune::FuzzStart tune::StartOfFuzz() {
   return {{WithoutEnd(EncodeReport(report, 5)), WithoutEnd(EncodeReport(report)),
            WithoutEnd(EncodeEnd({Outcome::kCrashed, "why", EndDetail::kDiskFull}, 6)),
            WithoutEnd(EncodeAnswer(ReportAnswer::kSave, 7)), WithoutEnd(EncodeLeave(true, 8)),
-           WithoutEnd(EncodeStart(welcome, start, {}, {}, 9))},
+           WithoutEnd(EncodeStart(sweep, start, {}, {}, 9))},
           50'000};
 }
 

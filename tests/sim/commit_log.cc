@@ -453,7 +453,21 @@ void CommitLog::TakeCheckpoints(const Transition& transition) {
 
 // ---- what leaves the process
 
-void CommitLog::Sent(WorkerId worker, const ToWorker& message) {
+// Where the machines name an attempt alone, it has its sweep on the wire.
+void CommitLog::Sent(WorkerId worker, const ToWorker& sent) {
+  ToWorker message = sent;
+  const auto unmark = [this](ExperimentId& sweep) {
+    if (sweep != experiment_->id) Fail("a message names another sweep than the tuner's");
+    sweep = {};
+  };
+  std::visit(
+      [&unmark](auto& m) {
+        if constexpr (requires { m.ref; }) unmark(m.ref.sweep);
+        if constexpr (requires { m.sweeps; }) {
+          for (SweepInfo& sweep : m.sweeps) unmark(sweep.sweep);
+        }
+      },
+      message);
   if (std::holds_alternative<Heartbeat>(message)) return;  // No decision.
   if (const auto* const removed = std::get_if<RemoveCached>(&message)) {
     const auto owner = trials_.find(TrialNumber{TrialOfCheckpoint(removed->path).value_or(-1)});

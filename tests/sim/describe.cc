@@ -37,6 +37,9 @@ struct Describer {
   std::string operator()(const Welcome& m) const {
     return "welcome, worker " + std::to_string(m.worker.value);
   }
+  std::string operator()(const SweepInfo& m) const {
+    return "sweep " + std::to_string(m.sweep.value) + ", " + m.experiment;
+  }
   std::string operator()(const Refused& m) const { return "refused: " + m.reason; }
   std::string operator()(const StartAttempt& m) const {
     std::string text = (m.ahead ? "run later " : "run ") + Describe(m.ref) + " from iteration " +

@@ -122,8 +122,14 @@ class Writer {
     return *this;
   }
   Writer& operator<<(const Welcome& m) {
-    return *this << m.worker << m.experiment << m.metric << m.trainable << m.base_dir << m.seed
-                 << m.heartbeat_ms << m.lease_ms << m.package.sha256 << m.package.bytes;
+    for (const SweepInfo& sweep : m.sweeps)
+      *this << m.worker << sweep << m.heartbeat_ms << m.lease_ms;
+    return *this;
+  }
+  // The sweep's number is the store's.
+  Writer& operator<<(const SweepInfo& m) {
+    return *this << m.experiment << m.metric << m.trainable << m.base_dir << m.seed
+                 << m.package.sha256 << m.package.bytes;
   }
   Writer& operator<<(const Refused& m) { return *this << m.reason; }
   Writer& operator<<(const StartAttempt& m) {

@@ -218,6 +218,7 @@ void SimulatedWorker::OnTrialSays(ProcessId process, std::optional<int64_t> iter
   if (!iteration) return found->second.ref.reset();
   Emitted& emitted = environment_.emitted[found->second.ref->epoch];
   emitted.ref = *found->second.ref;
+  emitted.ref.sweep = {};  // As the journal has it.
   emitted.iterations.push_back(*iteration);
 }
 
@@ -355,7 +356,7 @@ void SimulatedWorker::Do(const FindPlace& effect) {
     place.storage = CheckpointStorage::kTuner;
   }
   found_.push_back(
-      [this, wanted = effect.wanted, place] { core_->OnPlace(wanted.package, place, Now()); });
+      [this, effect, place] { core_->OnPlace(effect.sweep, effect.wanted, place, Now()); });
 }
 
 // Without a disk of its own what was saved is where the tuner finds it.

@@ -81,6 +81,7 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   void Do(const PrintLine& effect);
   void Do(const PrintNote& /*effect*/) {}
   void Do(const FindPlace& effect);
+  void Do(const LeaveSweep&) {}  // There is no other.
   void Do(const KeepCheckpoint& effect);
   void Do(const ObtainCheckpoint& effect);
   void Do(const GiveUpCheckpoints& effect) { carrier_.GiveUp(effect.ref); }

@@ -21,6 +21,7 @@ Status RefusalOf(const ToWorker& whole) {
 }
 Status RefusalOf(const StartAttempt& message) { return RefusalOf(ToWorker(message)); }
 Status RefusalOf(const Welcome& message) { return RefusalOf(ToWorker(message)); }
+Status RefusalOf(const SweepInfo& message) { return RefusalOf(ToWorker(message)); }
 
 TEST(Codec, BringsBackAReportBitForBit) {
   const AttemptReport sent = SampleReport();
@@ -58,40 +59,44 @@ TEST(Codec, LosesNothingOfAnyKind) {
   ASSERT_TRUE(to_read.ok()) << to_read.status().message();
   EXPECT_EQ(to_read->size(), std::variant_size_v<ToWorker>);
   EXPECT_EQ(EncodeBatch(*to_read), to);
-  const auto& start = std::get<StartAttempt>((*to_read)[2]);
+  const auto& start = std::get<StartAttempt>((*to_read)[3]);
+  EXPECT_EQ(start.ref, SampleStart().ref);
   EXPECT_EQ(start.slices, SampleStart().slices);
   EXPECT_EQ(start.config, SampleStart().config);
-  EXPECT_EQ(std::get<Welcome>((*to_read)[0]).seed, ~0ull);
-  EXPECT_EQ(std::get<Welcome>((*to_read)[0]).more_metrics, std::vector<std::string>{"size"});
-  EXPECT_EQ(std::get<Welcome>((*to_read)[0]).mode, Mode::kMin);
+  EXPECT_EQ(std::get<Welcome>((*to_read)[0]).sweeps, std::get<Welcome>(SampleToWorker()[0]).sweeps);
+  EXPECT_EQ(std::get<SweepInfo>((*to_read)[1]), SampleSweep());
+}
+
+TEST(Codec, RefusesAWelcomeThatNamesASweepTwice) {
+  EXPECT_EQ(RefusalOf(Welcome{WorkerId{1}, 1, 1, {SampleSweep(), SampleSweep()}}).message(),
+            "message 1: welcome.sweeps: 3 twice");
 }
 
 TEST(Codec, RefusesMoreObjectivesThanASweepMayHave) {
-  Welcome welcome = std::get<Welcome>(SampleToWorker()[0]);
-  welcome.more_metrics.assign(limits::kObjectivesMax - 1, "m");
-  EXPECT_TRUE(RefusalOf(welcome).ok());
-  welcome.more_metrics.emplace_back("m");
-  EXPECT_EQ(RefusalOf(welcome).message(),
-            "message 1: welcome.more_metrics: 8, expected less than 8");
+  SweepInfo sweep = SampleSweep();
+  sweep.more_metrics.assign(limits::kObjectivesMax - 1, "m");
+  EXPECT_TRUE(RefusalOf(sweep).ok());
+  sweep.more_metrics.emplace_back("m");
+  EXPECT_EQ(RefusalOf(sweep).message(), "message 1: sweep.more_metrics: 8, expected less than 8");
 }
 
 TEST(Codec, NamesAPackageOnlyByDigitsAndASizeThatMayBe) {
-  Welcome welcome = std::get<Welcome>(SampleToWorker()[0]);
-  EXPECT_TRUE(RefusalOf(welcome).ok());
+  SweepInfo sweep = SampleSweep();
+  EXPECT_TRUE(RefusalOf(sweep).ok());
   for (const char* const hash : {"../../etc", "A", "", "0"}) {
-    welcome.package = {hash, 1};
+    sweep.package = {hash, 1};
     // An empty one stands for none.
-    EXPECT_EQ(RefusalOf(welcome).ok(), *hash == '\0') << hash;
+    EXPECT_EQ(RefusalOf(sweep).ok(), *hash == '\0') << hash;
   }
-  welcome.package = {std::string(63, '0') + "/", 1};
-  EXPECT_EQ(RefusalOf(welcome).message(),
-            "message 1: welcome.package.sha256: expected 64 lower-case hexadecimal digits");
-  welcome.package = {std::string(64, '0'), limits::kPackageBytesMax};
-  EXPECT_TRUE(RefusalOf(welcome).ok());
-  ++welcome.package.bytes;
-  EXPECT_FALSE(RefusalOf(welcome).ok());
-  welcome.package.bytes = 0;
-  EXPECT_FALSE(RefusalOf(welcome).ok());
+  sweep.package = {std::string(63, '0') + "/", 1};
+  EXPECT_EQ(RefusalOf(sweep).message(),
+            "message 1: sweep.package.sha256: expected 64 lower-case hexadecimal digits");
+  sweep.package = {std::string(64, '0'), limits::kPackageBytesMax};
+  EXPECT_TRUE(RefusalOf(sweep).ok());
+  ++sweep.package.bytes;
+  EXPECT_FALSE(RefusalOf(sweep).ok());
+  sweep.package.bytes = 0;
+  EXPECT_FALSE(RefusalOf(sweep).ok());
 }
 
 TEST(Codec, BringsBackWhatIsAskedOfAPackageAndRefusesWhatItDoesNotHave) {

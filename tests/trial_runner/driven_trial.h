@@ -53,9 +53,7 @@ class DrivenTrial {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }
 
-  void Start(const Welcome& welcome, const StartAttempt& start) {
-    Say(EncodeStart(welcome, start));
-  }
+  void Start(const SweepInfo& sweep, const StartAttempt& start) { Say(EncodeStart(sweep, start)); }
   void Answer(ReportAnswer answer) { Say(EncodeAnswer(answer)); }
 
   // What it says next; nothing when it closes its end, or says nothing for a minute.

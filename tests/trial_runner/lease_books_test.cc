@@ -28,10 +28,9 @@ class World {
     request_.gpu_milli = 500;
     table_.AddWorker(kWorker, WorkerCapacity{4000, {{0, "a", 0}, {1, "b", 0}}});
     core_.Begin();
-    Welcome welcome;
-    welcome.trainable = R"({"curve":{"value":"x"}})";
-    welcome.heartbeat_ms = 1000;
-    to_worker_.push_back(welcome);
+    SweepInfo sweep;
+    sweep.trainable = R"({"curve":{"value":"x"}})";
+    to_worker_.push_back(Welcome{WorkerId{}, 1000, 0, {sweep}});
   }
 
   void Step() {

@@ -57,6 +57,7 @@ inline StartAttempt SampleStart() {
   start.ends_seen = 4;
   start.cpu_milli = 1500;
   start.slices = {{0, 500, 1 << 28}, {1, 1000}};
+  start.ref.sweep = ExperimentId{3};
   start.seed = 1804289383;
   start.config = R"({"lr":0.1})";
   start.from_iteration = 8;
@@ -74,19 +75,30 @@ inline StartAttempt SampleStart() {
   return start;
 }
 
+inline SweepInfo SampleSweep() {
+  return {ExperimentId{3},
+          "sweep",
+          "loss",
+          R"({"curve":{"value":"x"}})",
+          "/spaces",
+          ~0ull,
+          {std::string(64, 'a'), 12'345},
+          {"size"},
+          Mode::kMin};
+}
+
 inline std::vector<ToWorker> SampleToWorker() {
-  const Welcome welcome{WorkerId{2}, "sweep", "loss", R"({"curve":{"value":"x"}})",   "/spaces",
-                        ~0ull,       1000,    60'000, {std::string(64, 'a'), 12'345}, {"size"},
-                        Mode::kMin};
-  return {welcome,
-          Refused{"another version"},
-          SampleStart(),
-          AnswerReport{Ref(3, 2, 17), 5, ReportAnswer::kStop},
-          KillAttempt{Ref(3, 2, 17), true},
-          EndsAcknowledged{7},
-          Heartbeat{},
-          RemoveCached{"/a/sweep/3/checkpoint_000002"},
-          Shutdown{"tune drain", true}};
+  return {
+      Welcome{WorkerId{2}, 1000, 60'000, {SampleSweep(), {ExperimentId{4}, "other", "", "", ""}}},
+      SampleSweep(),
+      Refused{"another version"},
+      SampleStart(),
+      AnswerReport{Ref(3, 2, 17), 5, ReportAnswer::kStop},
+      KillAttempt{Ref(3, 2, 17), true},
+      EndsAcknowledged{7},
+      Heartbeat{},
+      RemoveCached{"/a/sweep/3/checkpoint_000002"},
+      Shutdown{"tune drain", true}};
 }
 
 }  // namespace tune

@@ -52,16 +52,13 @@ class OneWorkerTest : public ::testing::Test {
   }
   void SendWelcome(const std::string& metric, const std::string& trainable,
                    int64_t lease_ms = 60'000) {
-    Welcome welcome;
-    welcome.worker = id_;
-    welcome.experiment = "sweep";
-    welcome.metric = metric;
-    welcome.trainable = trainable;
-    welcome.base_dir = folder_;
-    welcome.seed = 7;
-    welcome.heartbeat_ms = lease_ms / 60;
-    welcome.lease_ms = lease_ms;
-    Send(welcome);
+    SweepInfo sweep;
+    sweep.experiment = "sweep";
+    sweep.metric = metric;
+    sweep.trainable = trainable;
+    sweep.base_dir = folder_;
+    sweep.seed = 7;
+    Send(Welcome{id_, lease_ms / 60, lease_ms, {sweep}});
   }
   void Send(ToWorker message) {
     std::vector<ToWorker> messages;

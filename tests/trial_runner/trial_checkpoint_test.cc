@@ -74,24 +74,24 @@ class TrialCheckpoint : public testing::Test {
     std::string name = (fs::temp_directory_path() / "tune_checkpoint_XXXXXX").string();
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     root_ = name;
-    welcome_.experiment = "sweep";
-    welcome_.base_dir = root_;
-    welcome_.seed = 7;
+    sweep_.experiment = "sweep";
+    sweep_.base_dir = root_;
+    sweep_.seed = 7;
   }
   void TearDown() override { fs::remove_all(root_); }
 
   void UseFood11() {
     program_ = "tune_trial_food11";
-    welcome_.trainable = R"("food11")";
-    welcome_.metric = "val_accuracy";
+    sweep_.trainable = R"("food11")";
+    sweep_.metric = "val_accuracy";
     config_ = R"({"data":"synthetic","image_size":32,"width_mult":0.35,"batch_size":32,)"
               R"("lr":0.01,"total_epochs":9,"patience":9})";
   }
 
   void UseCurve(const std::string& more = R"("checkpoint_bytes":"64KiB")") {
     program_ = "tune_trial";
-    welcome_.trainable = R"({"curve":{"value":"t","iterations":9,)" + more + "}}";
-    welcome_.metric = "value";
+    sweep_.trainable = R"({"curve":{"value":"t","iterations":9,)" + more + "}}";
+    sweep_.metric = "value";
     config_ = "{}";
   }
 
@@ -111,7 +111,7 @@ class TrialCheckpoint : public testing::Test {
   // An attempt that is stopped after `count` reports; these are returned.
   std::vector<Report> RunAttempt(int64_t number, int count, const Report* from = nullptr) {
     if (!trial_) trial_ = std::make_unique<DrivenTrial>(program_);
-    trial_->Start(welcome_, AttemptOf(number, from));
+    trial_->Start(sweep_, AttemptOf(number, from));
     std::vector<Report> reports;
     for (int i = 1; i <= count; ++i) {
       reports.push_back(trial_->Expect<Report>());
@@ -123,7 +123,7 @@ class TrialCheckpoint : public testing::Test {
   // The end of an attempt that reports nothing.
   TrialEnd EndOfAttempt(int64_t number, const Report* from = nullptr) {
     if (!trial_) trial_ = std::make_unique<DrivenTrial>(program_);
-    trial_->Start(welcome_, AttemptOf(number, from));
+    trial_->Start(sweep_, AttemptOf(number, from));
     return trial_->Expect<TrialEnd>();
   }
 
@@ -169,7 +169,7 @@ class TrialCheckpoint : public testing::Test {
     const SmallDisk disk(root_ + "/sweep", 32 << 20);
     if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
     DrivenTrial trial(program_);
-    trial.Start(welcome_, AttemptOf(1));
+    trial.Start(sweep_, AttemptOf(1));
     const Report first = trial.Expect<Report>();
     disk.Fill("ballast");
     trial.Answer(ReportAnswer::kContinue);
@@ -181,7 +181,7 @@ class TrialCheckpoint : public testing::Test {
     EXPECT_THAT(Names(TrialFolder()), ElementsAre("checkpoint_000001")) << "nothing half-written";
 
     fs::remove(root_ + "/sweep/ballast");
-    trial.Start(welcome_, AttemptOf(2, &first));
+    trial.Start(sweep_, AttemptOf(2, &first));
     const Report second = trial.Expect<Report>();
     EXPECT_EQ(second.iteration, 2);
     EXPECT_EQ(second.checkpoint.path, TrialFolder() + "/checkpoint_000002.2");
@@ -192,7 +192,7 @@ class TrialCheckpoint : public testing::Test {
     DrivenTrial trial(program_);
     StartAttempt start = AttemptOf(1);
     start.checkpoint_every = 1000;
-    trial.Start(welcome_, start);
+    trial.Start(sweep_, start);
     EXPECT_FALSE(trial.Expect<Report>().has_checkpoint);
     trial.Answer(ReportAnswer::kContinue);
     EXPECT_FALSE(trial.Expect<Report>().has_checkpoint);
@@ -209,7 +209,7 @@ class TrialCheckpoint : public testing::Test {
   std::string root_;
   std::string program_;
   std::string config_ = "{}";
-  Welcome welcome_;
+  SweepInfo sweep_;
   std::unique_ptr<DrivenTrial> trial_;
 };
 
@@ -259,7 +259,7 @@ TEST_F(TrialCheckpoint, SigtermEndsATrialAtOnceWhereNothingWouldBeLost) {
     DrivenTrial trial(program_);
     StartAttempt start = AttemptOf(1);
     start.checkpoint_every = every;
-    trial.Start(welcome_, start);
+    trial.Start(sweep_, start);
     for (int i = 0; i < 2; ++i) {
       trial.Expect<Report>();
       trial.Answer(ReportAnswer::kContinue);
@@ -275,7 +275,7 @@ TEST_F(TrialCheckpoint, OneThatMayBePausedAtTheNextIterationSavesIt) {
     StartAttempt start = AttemptOf(1);
     start.checkpoint_every = 1000;
     start.saves_first = true;
-    trial.Start(welcome_, start);
+    trial.Start(sweep_, start);
     std::vector<bool> has_checkpoint;
     for (const ReportAnswer answer : {ReportAnswer::kContinue, ReportAnswer::kSave,
                                       ReportAnswer::kContinue, ReportAnswer::kStop}) {
@@ -301,13 +301,13 @@ TEST_F(TrialCheckpoint, Food11GoesOnFromAnothersCheckpointUnderItsOwnConfigurati
   config_ = config_.replace(config_.find("0.01"), 4, "0.02");
   start.config = config_;
   start.has_other_config = true;
-  trial_->Start(welcome_, start);
+  trial_->Start(sweep_, start);
   EXPECT_EQ(trial_->Expect<Report>().iteration, 2);
   trial_->Answer(ReportAnswer::kStop);
   EXPECT_EQ(trial_->Expect<TrialEnd>().outcome, Outcome::kStopped);
 
   start.config = config_.replace(config_.find("0.35"), 4, "0.50");
-  trial_->Start(welcome_, start);
+  trial_->Start(sweep_, start);
   const TrialEnd end = trial_->Expect<TrialEnd>();
   EXPECT_EQ(end.outcome, Outcome::kBadConfig);
   EXPECT_THAT(end.error, HasSubstr("another width_mult (0.35, now 0.5)"));
@@ -319,7 +319,7 @@ TEST_F(TrialCheckpoint, WhatWasSavedUnderAnEarlierConfigurationStays) {
   const std::vector<Report> first = RunAttempt(1, 2);
   StartAttempt start = AttemptOf(2, &first[0]);
   start.config_since = AttemptNumber{2};
-  trial_->Start(welcome_, start);
+  trial_->Start(sweep_, start);
   EXPECT_EQ(trial_->Expect<Report>().iteration, 2);
   trial_->Answer(ReportAnswer::kStop);
   trial_->Expect<TrialEnd>();
@@ -332,7 +332,7 @@ TEST_F(TrialCheckpoint, OneThatIsToldToStopAndToEndTellsOfItsEndFirst) {
   DrivenTrial trial(program_);
   StartAttempt start = AttemptOf(1);
   start.checkpoint_every = 1000;
-  trial.Start(welcome_, start);
+  trial.Start(sweep_, start);
   trial.Expect<Report>();
   trial.Signal(SIGTERM);
   trial.Answer(ReportAnswer::kStop);
@@ -369,7 +369,7 @@ TEST_F(TrialCheckpoint, Food11DoesNotCallACheckpointOfAnotherConfigurationDamage
 TEST_F(TrialCheckpoint, Food11AttemptsThatOverlapDoNotTouchEachOther) {
   UseFood11();
   DrivenTrial frozen(program_);
-  frozen.Start(welcome_, AttemptOf(1));
+  frozen.Start(sweep_, AttemptOf(1));
   const Report first = frozen.Expect<Report>();
   const std::vector<Report> second = RunAttempt(2, 2, &first);
   EXPECT_EQ(second[0].checkpoint.path, TrialFolder() + "/checkpoint_000002.2");
@@ -430,7 +430,7 @@ TEST_F(TrialCheckpoint, KilledAtAnyMomentOfASaveLeavesWholeCheckpointsAlone) {
   for (int step = 1; step <= 16; ++step) {
     fs::remove_all(root_ + "/sweep");
     DrivenTrial trial(program_);
-    trial.Start(welcome_, AttemptOf(1));
+    trial.Start(sweep_, AttemptOf(1));
     Report last = trial.Expect<Report>();
     FolderEvents events(TrialFolder());
     trial.Answer(ReportAnswer::kContinue);
@@ -443,7 +443,7 @@ TEST_F(TrialCheckpoint, KilledAtAnyMomentOfASaveLeavesWholeCheckpointsAlone) {
       last.iteration = std::stoi(name.substr(sizeof "checkpoint_" - 1));
       last.checkpoint.path = TrialFolder() + "/" + name;
     }
-    next.Start(welcome_, AttemptOf(2, &last));
+    next.Start(sweep_, AttemptOf(2, &last));
     EXPECT_EQ(next.Expect<Report>().iteration, last.iteration + 1) << "killed at step " << step;
     for (const std::string& name : Names(TrialFolder())) {
       EXPECT_FALSE(name.ends_with(".tmp")) << name << ", killed at step " << step;

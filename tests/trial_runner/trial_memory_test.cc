@@ -26,8 +26,8 @@ class TrialMemory : public testing::Test {
     std::string name = (fs::temp_directory_path() / "tune_memory_XXXXXX").string();
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     root_ = name;
-    welcome_.experiment = "sweep";
-    welcome_.base_dir = root_;
+    sweep_.experiment = "sweep";
+    sweep_.base_dir = root_;
   }
   void TearDown() override {
     if (!root_.empty()) fs::remove_all(root_);
@@ -49,18 +49,18 @@ class TrialMemory : public testing::Test {
   }
 
   std::string root_;
-  Welcome welcome_;
+  SweepInfo sweep_;
 };
 
 TEST_F(TrialMemory, Food11SaysThatItsLimitIsTooSmallAndATrialWithinItRuns) {
-  welcome_.trainable = R"("food11")";
-  welcome_.metric = "val_accuracy";
+  sweep_.trainable = R"("food11")";
+  sweep_.metric = "val_accuracy";
   constexpr int64_t kLimit = 256 << 20;
   {
     DrivenTrial large("tune_trial_food11");
-    large.Start(welcome_, AttemptOf(1, kLimit,
-                                    R"({"data":"synthetic","image_size":128,"batch_size":512,)"
-                                    R"("lr":0.01,"total_epochs":1})"));
+    large.Start(sweep_, AttemptOf(1, kLimit,
+                                  R"({"data":"synthetic","image_size":128,"batch_size":512,)"
+                                  R"("lr":0.01,"total_epochs":1})"));
     const TrialEnd end = large.Expect<TrialEnd>();
     EXPECT_EQ(end.outcome, Outcome::kOutOfMemory);
     EXPECT_EQ(end.detail, EndDetail::kNone);
@@ -68,9 +68,9 @@ TEST_F(TrialMemory, Food11SaysThatItsLimitIsTooSmallAndATrialWithinItRuns) {
     EXPECT_THAT(end.error, HasSubstr("batch"));
   }
   DrivenTrial small("tune_trial_food11");
-  small.Start(welcome_, AttemptOf(2, kLimit,
-                                  R"({"data":"synthetic","image_size":32,"width_mult":0.35,)"
-                                  R"("batch_size":32,"lr":0.01,"total_epochs":2})"));
+  small.Start(sweep_, AttemptOf(2, kLimit,
+                                R"({"data":"synthetic","image_size":32,"width_mult":0.35,)"
+                                R"("batch_size":32,"lr":0.01,"total_epochs":2})"));
   EXPECT_EQ(small.Expect<Report>().iteration, 1);
   EXPECT_THAT(LimitsOf(small.pid()),
               ContainsRegex("Max data size +" + std::to_string(kLimit) + " "));
@@ -78,10 +78,10 @@ TEST_F(TrialMemory, Food11SaysThatItsLimitIsTooSmallAndATrialWithinItRuns) {
 
 // A failed `new` in the middle of an attempt; the process is another's next.
 TEST_F(TrialMemory, AFailedAllocationEndsTheAttemptWithTheLimitInItsLine) {
-  welcome_.trainable = R"({"curve":{"value":"t","iterations":3,"checkpoint_bytes":"512MiB"}})";
-  welcome_.metric = "value";
+  sweep_.trainable = R"({"curve":{"value":"t","iterations":3,"checkpoint_bytes":"512MiB"}})";
+  sweep_.metric = "value";
   DrivenTrial trial("tune_trial");
-  trial.Start(welcome_, AttemptOf(1, 64 << 20, "{}"));
+  trial.Start(sweep_, AttemptOf(1, 64 << 20, "{}"));
   const TrialEnd end = trial.Expect<TrialEnd>();
   EXPECT_EQ(end.outcome, Outcome::kOutOfMemory);
   EXPECT_EQ(end.error,
@@ -90,11 +90,11 @@ TEST_F(TrialMemory, AFailedAllocationEndsTheAttemptWithTheLimitInItsLine) {
 }
 
 TEST_F(TrialMemory, ALimitHoldsForItsAttemptAlone) {
-  welcome_.trainable = R"({"curve":{"value":"t"}})";
-  welcome_.metric = "value";
+  sweep_.trainable = R"({"curve":{"value":"t"}})";
+  sweep_.metric = "value";
   DrivenTrial trial("tune_trial");
   for (const int64_t limit : {int64_t{64} << 20, int64_t{128} << 20, int64_t{0}}) {
-    trial.Start(welcome_, AttemptOf(1, limit, "{}"));
+    trial.Start(sweep_, AttemptOf(1, limit, "{}"));
     EXPECT_TRUE(trial.Expect<Report>().final);
     EXPECT_EQ(trial.Expect<TrialEnd>().outcome, Outcome::kCompleted);
     EXPECT_THAT(LimitsOf(trial.pid()),

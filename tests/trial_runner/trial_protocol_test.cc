@@ -20,20 +20,20 @@ std::string WithoutNewline(std::string line) {
 }
 
 TEST(TrialProtocol, BringsBackAStart) {
-  Welcome welcome = std::get<Welcome>(SampleToWorker()[0]);
-  welcome.experiment = "a \"quoted\"\nname";
+  SweepInfo sweep = SampleSweep();
+  sweep.experiment = "a \"quoted\"\nname";
   const DeviceEnvironment devices = {{"CUDA_VISIBLE_DEVICES", "GPU-1b2c"}, {"A", "\"b\""}};
-  const auto read = ParseToTrial(WithoutNewline(EncodeStart(welcome, SampleStart(), devices)));
+  const auto read = ParseToTrial(WithoutNewline(EncodeStart(sweep, SampleStart(), devices)));
   ASSERT_TRUE(read.ok()) << read.status().message();
   const auto& start = std::get<TrialStart>(*read);
-  EXPECT_EQ(start.experiment, welcome.experiment);
+  EXPECT_EQ(start.experiment, sweep.experiment);
   EXPECT_EQ(start.metric, "loss");
   EXPECT_EQ(start.more_metrics, std::vector<std::string>{"size"});
   EXPECT_EQ(start.mode, Mode::kMin);
   EXPECT_EQ(start.sweep_seed, ~0ull);
   EXPECT_EQ(start.seed, SampleStart().seed);
   EXPECT_EQ(start.base_dir, "/spaces");
-  EXPECT_EQ(ToJson(start.trainable), welcome.trainable);
+  EXPECT_EQ(ToJson(start.trainable), sweep.trainable);
   EXPECT_EQ(start.trial, TrialNumber{0});
   EXPECT_EQ(start.attempt, AttemptNumber{1});
   EXPECT_EQ(ToJson(start.config), SampleStart().config);
@@ -81,8 +81,8 @@ TEST(TrialProtocol, BringsBackAnswersAndEnds) {
 }
 
 TEST(TrialProtocol, SaysWhichLaneWhereThereAreSeveral) {
-  const Welcome welcome = std::get<Welcome>(SampleToWorker()[0]);
-  const auto start = ParseToLane(WithoutNewline(EncodeStart(welcome, SampleStart(), {}, {}, 3)));
+  const SweepInfo sweep = SampleSweep();
+  const auto start = ParseToLane(WithoutNewline(EncodeStart(sweep, SampleStart(), {}, {}, 3)));
   ASSERT_TRUE(start.ok()) << start.status().message();
   EXPECT_EQ(start->lane, 3);
   EXPECT_EQ(std::get<TrialStart>(start->message).artifact_dir, "/a/0");
@@ -129,8 +129,7 @@ TEST(TrialProtocol, ThreadsAreWholeAndAtLeastOne) {
 TEST(TrialProtocol, SurvivesDamagedLines) {
   const std::string originals[] = {
       EncodeReport(SampleReport().report), EncodeEnd({Outcome::kBadConfig, "why"}, 12),
-      EncodeStart(std::get<Welcome>(SampleToWorker()[0]), SampleStart(),
-                  {{"CUDA_VISIBLE_DEVICES", "0"}}, {}, 3)};
+      EncodeStart(SampleSweep(), SampleStart(), {{"CUDA_VISIBLE_DEVICES", "0"}}, {}, 3)};
   int refused = 0;
   for (uint64_t seed = 0; seed < 20'000; ++seed) {
     KeyedRandom random(seed, "trial protocol test");

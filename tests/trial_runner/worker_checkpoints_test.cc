@@ -30,7 +30,9 @@ class WorkerCheckpoints : public WorkerCoreTest {
     FindPlace();
     ASSERT_THAT(Effects(), ElementsAre("log 1 /c/0/attempt_1.log", "start 1 trial 0"));
   }
-  void FindPlace() { core_->OnPlace({}, FoundPlace{{}, "/c", CheckpointStorage::kTuner}, now_); }
+  void FindPlace() {
+    core_->OnPlace({}, {{}, "", "/a"}, FoundPlace{{}, "/c", CheckpointStorage::kTuner}, now_);
+  }
   void Keep(int64_t iteration, const AttemptRef& ref = Ref(0, 1, 1)) {
     const std::string n = "/0/" + std::to_string(iteration);
     core_->OnCheckpointKept(ref, KeptCheckpoint{"/a" + n, {"/c" + n, "sha" + n}}, now_);

@@ -33,16 +33,17 @@ class WorkerCoreTest : public testing::Test {
     core_->TakeEffects();
   }
 
-  static Welcome SampleWelcome() {
-    Welcome welcome;
-    welcome.worker = WorkerId{1};
-    welcome.experiment = "sweep";
-    welcome.metric = "loss";
-    welcome.trainable = R"({"curve":{"value":"x"}})";
-    welcome.heartbeat_ms = 1000;
-    welcome.lease_ms = 60'000;
-    return welcome;
+  static SweepInfo SweepOf(const std::string& trainable) {
+    SweepInfo sweep;
+    sweep.experiment = "sweep";
+    sweep.metric = "loss";
+    sweep.trainable = trainable;
+    return sweep;
   }
+  static Welcome WelcomeTo(std::vector<SweepInfo> sweeps) {
+    return {WorkerId{1}, 1000, 60'000, std::move(sweeps)};
+  }
+  static Welcome SampleWelcome() { return WelcomeTo({SweepOf(R"({"curve":{"value":"x"}})")}); }
 
   // The line about it is dropped.
   void LoseTuner() {
@@ -86,7 +87,7 @@ class WorkerCoreTest : public testing::Test {
         if (const auto* const note = std::get_if<PrintNote>(&effect)) {
           notes_.push_back(note->text);
         } else if (find != nullptr && find->wanted.package.sha256.empty() && finds_places_) {
-          core_->OnPlace({}, FoundPlace{{}, find->wanted.artifacts}, now_);
+          core_->OnPlace(find->sweep, find->wanted, FoundPlace{{}, find->wanted.artifacts}, now_);
         } else {
           texts.push_back(Text(effect));
         }
@@ -136,6 +137,9 @@ class WorkerCoreTest : public testing::Test {
     if (const auto* const e = std::get_if<KeepCheckpoint>(&effect)) return "keep " + e->folder;
     if (const auto* const e = std::get_if<ObtainCheckpoint>(&effect)) {
       return "obtain " + e->path + (e->copy.folder.empty() ? "" : ", here " + e->copy.folder);
+    }
+    if (const auto* const e = std::get_if<LeaveSweep>(&effect)) {
+      return "leave " + std::to_string(e->sweep.value);
     }
     if (const auto* const e = std::get_if<GiveUpCheckpoints>(&effect)) {
       return "give up " + std::to_string(e->ref.trial.value);

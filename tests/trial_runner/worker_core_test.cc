@@ -24,9 +24,7 @@ TEST_F(WorkerCoreTest, WithoutAHintStartsAProcessWhenTheTrainableIsKnown) {
   core_.emplace(WorkerCore::Options{Greeting(), true, ""});
   core_->Begin();
   EXPECT_THAT(Effects(), ElementsAre("hello"));
-  Welcome welcome;
-  welcome.trainable = R"("food11")";
-  Tell(welcome);
+  Tell(WelcomeTo({SweepOf(R"("food11")")}));
   EXPECT_THAT(Effects(), ElementsAre("spawn 1 tune_trial_food11"));
 }
 
@@ -34,9 +32,7 @@ TEST_F(WorkerCoreTest, ReplacesAProcessThatWasStartedForAnotherTrainable) {
   core_.emplace(WorkerCore::Options{Greeting(), true, "tune_trial"});
   core_->Begin();
   Effects();
-  Welcome welcome;
-  welcome.trainable = R"("food11")";
-  Tell(welcome);
+  Tell(WelcomeTo({SweepOf(R"("food11")")}));
   Tell(Start(Ref(0, 1, 1)));
   EXPECT_THAT(Effects(), ElementsAre("kill 1", "spawn 2 tune_trial_food11",
                                      "log 2 /a/0/attempt_1.log", "start 2 trial 0"));
@@ -728,15 +724,107 @@ TEST_F(WorkerCoreTest, AnotherSweepAtTheSameAddressGetsNothingOfTheOldOne) {
   Pass(Seconds(1));
   Effects();
   Welcome other = SampleWelcome();
-  other.experiment = "another";
+  other.sweeps[0].experiment = "another";
   Tell(other);
-  EXPECT_THAT(Effects(), ElementsAre("kill 1"));
+  EXPECT_THAT(Effects(), ElementsAre("kill 1", "kill 2", "leave 0", "spawn 3 tune_trial"));
   // The same numbers are another attempt now.
   Tell(KillAttempt{Ref(0, 1, 1)});
   Tell(Start(Ref(0, 1, 1)));
-  EXPECT_THAT(Effects(), Contains("start 2 trial 0"));
+  EXPECT_THAT(Effects(), Contains("start 3 trial 0"));
   Ended(1, {0, "SIGKILL", ""});
+  Ended(2, {0, "SIGKILL", ""});
   EXPECT_THAT(Effects(), ElementsAre());
+}
+
+// ---- several sweeps of one tuner
+
+class SweepsTest : public WorkerCoreTest {
+ protected:
+  static constexpr ExperimentId kCurves{1}, kOthers{2};
+
+  void SetUp() override {
+    core_.emplace(WorkerCore::Options{Greeting(), /*is_local=*/false, "tune_trial"});
+    core_->Begin();
+    Tell(WelcomeTo({Curves()}));
+    Effects();
+  }
+  static SweepInfo Curves() { return Numbered(kCurves, "curves"); }
+  static SweepInfo Others() { return Numbered(kOthers, "others"); }
+  static SweepInfo Numbered(ExperimentId id, const std::string& name) {
+    SweepInfo sweep = SweepOf(R"({"curve":{"value":"x"}})");
+    sweep.sweep = id;
+    sweep.experiment = name;
+    return sweep;
+  }
+  static AttemptRef Of(ExperimentId sweep, int64_t trial, int64_t epoch) {
+    AttemptRef ref = Ref(trial, 1, epoch);
+    ref.sweep = sweep;
+    return ref;
+  }
+};
+
+TEST_F(SweepsTest, EachHasItsOwnProcessesAndPlaces) {
+  Tell(Start(Of(kCurves, 0, 1)));
+  EXPECT_THAT(Effects(), ElementsAre("log 1 /a/0/attempt_1.log", "start 1 trial 0"));
+  Line(1, kFinal);
+  Line(1, kCompleted);
+  Effects();
+  Tell(Others());
+  StartAttempt start = Start(Of(kOthers, 0, 2));
+  start.artifact_dir = "/b/0";
+  Tell(start);
+  EXPECT_THAT(Effects(), ElementsAre("kill 1", "spawn 2 tune_trial", "log 2 /b/0/attempt_1.log",
+                                     "start 2 trial 0"))
+      << "a process that ran the one sweep's trials takes none of the other's";
+  Ended(1, {0, "SIGKILL", ""});
+  Tell(Start(Of(kCurves, 1, 3)));
+  EXPECT_THAT(Effects(), Contains("start 3 trial 1"));
+}
+
+TEST_F(SweepsTest, AnAttemptOfASweepThatIsNotKnownIsNotBegun) {
+  Tell(Start(Of(kOthers, 0, 1)));
+  EXPECT_THAT(Effects(),
+              ElementsAre("ended 0 bad_config: the tuner has not said what its sweep is"));
+}
+
+TEST_F(SweepsTest, WhatATunerThatCameBackDoesNotNameIsOverAndTheOthersGoOn) {
+  Tell(Others());
+  Tell(Start(Of(kCurves, 0, 1)));
+  Tell(Start(Of(kOthers, 0, 2)));
+  Tell(Start(Of(kOthers, 1, 3)));
+  Line(2, kReport);
+  Line(3, kFinal);
+  Line(3, kCompleted);
+  Effects();
+  EXPECT_EQ(core_->running_count(), 2);
+  LoseTuner();
+  Pass(Seconds(1));
+  EXPECT_THAT(Effects(), Contains("hello holding 0 on 1000 holding 0 on 1000 holding 1 on 0"));
+  Tell(WelcomeTo({Curves()}));
+  EXPECT_THAT(Effects(), ElementsAre("kill 2", "kill 3", "leave 2"))
+      << "neither its report nor its end is said again";
+  EXPECT_EQ(core_->running_count(), 1);
+  Line(1, kReport);
+  EXPECT_THAT(Effects(), ElementsAre(testing::StartsWith("report 0")));
+  Ended(2, {0, "SIGKILL", ""});
+  EXPECT_THAT(Effects(), testing::IsEmpty());
+}
+
+TEST_F(SweepsTest, APlaceThatWasSoughtForOneIsNotTakenForTheOther) {
+  finds_places_ = false;
+  Tell(Others());
+  Tell(Start(Of(kCurves, 0, 1)));
+  StartAttempt start = Start(Of(kOthers, 0, 2));
+  start.artifact_dir = "/b/0";
+  Tell(start);
+  Effects();
+  const WantedPlace curves{{}, "", "/a"}, others{{}, "", "/b"};
+  EXPECT_FALSE(core_->OnPlace(kOthers, curves, FoundPlace{{}, "/c/a"}, now_));
+  EXPECT_THAT(Effects(), testing::IsEmpty());
+  EXPECT_TRUE(core_->OnPlace(kOthers, others, FoundPlace{{}, "/c/b"}, now_));
+  EXPECT_THAT(Effects(), ElementsAre("log 2 /c/b/0/attempt_1.log", "start 2 trial 0"));
+  EXPECT_TRUE(core_->OnPlace(kCurves, curves, FoundPlace{{}, "/c/a"}, now_));
+  EXPECT_THAT(Effects(), ElementsAre("log 1 /c/a/0/attempt_1.log", "start 1 trial 0"));
 }
 
 TEST_F(WorkerCoreTest, ATerminatedWorkerWithoutATunerEndsItsTrialsAndGoes) {
@@ -762,9 +850,7 @@ TEST_F(WorkerCoreTest, ATrainableThatItCannotRunIsTheAttemptsBadConfiguration) {
   core_.emplace(WorkerCore::Options{Greeting(), false, ""});
   core_->Begin();
   Effects();
-  Welcome welcome;
-  welcome.trainable = R"({"nothing":1})";
-  Tell(welcome);
+  Tell(WelcomeTo({SweepOf(R"({"nothing":1})")}));
   Tell(Start(Ref(0, 1, 1)));
   Tell(Start(Ref(1, 1, 2), true));
   EXPECT_THAT(Effects(), ElementsAre(testing::StartsWith("ended 0 bad_config: trainable: read"),
@@ -795,14 +881,17 @@ class ElsewhereTest : public WorkerCoreTest {
     core_->TakeEffects();
   }
   static Welcome CommandWelcome(const std::string& hash) {
-    Welcome welcome = SampleWelcome();
-    welcome.trainable = R"({"command":["./train.sh"],"working_dir":"code/"})";
-    welcome.base_dir = "/home/me";
-    welcome.package = {hash, 100};
-    return welcome;
+    SweepInfo sweep = SweepOf(R"({"command":["./train.sh"],"working_dir":"code/"})");
+    sweep.base_dir = "/home/me";
+    sweep.package = {hash, 100};
+    return WelcomeTo({sweep});
+  }
+  static WantedPlace Wanted(const std::string& hash) {
+    return {{hash, 100}, "/home/me/code", "/a"};
   }
   void Found(const std::string& hash, const std::string& folder) {
-    core_->OnPlace({hash, 100}, FoundPlace{{folder, hash, "/cache"}, "/cache/artifacts"}, now_);
+    core_->OnPlace({}, Wanted(hash), FoundPlace{{folder, hash, "/cache"}, "/cache/artifacts"},
+                   now_);
   }
   // What the last start told the trial process.
   TrialStart LastStart() {
@@ -891,7 +980,8 @@ TEST_F(ElsewhereTest, AWorkerThatCannotHaveTheFolderGivesItsTrialsBackAndEnds) {
   JoinCommand();
   Tell(Start(Ref(0, 1, 1)));
   Effects();
-  core_->OnPlace({"aa", 100}, ResourceExhausted("cannot write /c: No space left on device"), now_);
+  core_->OnPlace({}, Wanted("aa"), ResourceExhausted("cannot write /c: No space left on device"),
+                 now_);
   const std::string why =
       "this worker cannot have the working_dir /home/me/code: cannot write /c: No space left on "
       "device";
@@ -930,11 +1020,9 @@ TEST_F(WorkerCoreTest, AWorkerWithoutAVariableOfTheSweepLeavesAndSaysWhichOne) {
   options.has_variable = [](const std::string& name) { return name == "HOME"; };
   core_.emplace(std::move(options));
   core_->Begin();
-  Welcome welcome = SampleWelcome();
-  welcome.trainable =
-      R"({"command":["a"],"env":{"HOME":{"from_environment":true},"HF_TOKEN":{"from_environment":true}}})";
   Effects();
-  Tell(welcome);
+  Tell(WelcomeTo({SweepOf(
+      R"({"command":["a"],"env":{"HOME":{"from_environment":true},"HF_TOKEN":{"from_environment":true}}})")}));
   EXPECT_THAT(Effects(), Contains(testing::StartsWith(
                              "print trainable: env: HF_TOKEN is not set in this environment")));
   Ended(1, {0, "SIGKILL"});

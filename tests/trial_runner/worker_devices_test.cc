@@ -40,13 +40,10 @@ class WorkerDevices : public testing::Test {
     core_->TakeEffects();
   }
   void Welcome_(const std::string& trainable) {
-    Welcome welcome;
-    welcome.worker = WorkerId{1};
-    welcome.experiment = "sweep";
-    welcome.trainable = trainable;
-    welcome.heartbeat_ms = 1000;
-    welcome.lease_ms = 60'000;
-    core_->OnMessage(welcome, now_);
+    SweepInfo sweep;
+    sweep.experiment = "sweep";
+    sweep.trainable = trainable;
+    core_->OnMessage(Welcome{WorkerId{1}, 1000, 60'000, {sweep}}, now_);
   }
   void Start(const AttemptRef& ref, std::vector<DeviceSlice> slices) {
     StartAttempt start;

@@ -19,9 +19,7 @@ class WorkerLanesTest : public WorkerCoreTest {
     core_.emplace(std::move(options));
     core_->OnMpsSeen(has_mps);
     core_->Begin();
-    Welcome welcome = SampleWelcome();
-    welcome.trainable = R"("food11")";
-    Tell(welcome);
+    Tell(WelcomeTo({SweepOf(R"("food11")")}));
     core_->TakeEffects();
   }
   static StartAttempt Fused(const AttemptRef& ref, const std::string& more = "") {

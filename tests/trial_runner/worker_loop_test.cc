@@ -81,11 +81,9 @@ class WorkerLoopTest : public testing::Test {
       });
     });
     ASSERT_TRUE(sink_.WaitForMessage<Hello>());
-    Welcome welcome;
-    welcome.worker = kWorker;
-    welcome.trainable = R"({"curve":{"value":"x"}})";
-    welcome.heartbeat_ms = 1000;
-    Tell(welcome);
+    SweepInfo sweep;
+    sweep.trainable = R"({"curve":{"value":"x"}})";
+    Tell(Welcome{kWorker, 1000, 0, {sweep}});
   }
 
   void Tell(ToWorker message) {

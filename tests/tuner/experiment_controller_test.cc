@@ -384,11 +384,12 @@ TEST(ExperimentController, AWorkerIsToldWhatItsTrialsNeed) {
   spec.base_dir = "/home/me";
   ControllerWorld world(spec);
   const WorkerId worker = world.Join(1);
-  const Welcome& welcome = world.welcomes.at(worker);
-  EXPECT_EQ(welcome.seed, 7u);
-  EXPECT_EQ(welcome.metric, "value");
-  EXPECT_EQ(welcome.trainable, "\"curve\"");
-  EXPECT_EQ(welcome.base_dir, "/home/me");
+  const std::vector<SweepInfo>& sweeps = world.welcomes.at(worker).sweeps;
+  ASSERT_EQ(sweeps.size(), 1u);
+  EXPECT_EQ(sweeps[0].seed, 7u);
+  EXPECT_EQ(sweeps[0].metric, "value");
+  EXPECT_EQ(sweeps[0].trainable, "\"curve\"");
+  EXPECT_EQ(sweeps[0].base_dir, "/home/me");
   const StartAttempt& start = world.Running(worker).at(kFirst).start;
   EXPECT_EQ(start.checkpoint_every, 3);
   EXPECT_EQ(start.artifact_dir, "/artifacts/sweep/0");

@@ -99,7 +99,9 @@ size_t ApproximateBytes(const ToWorker& message) {
     bytes += start->config.size() + start->checkpoint_path.size() + start->artifact_dir.size() +
              start->slices.size() * 16;
   } else if (const auto* const welcome = std::get_if<Welcome>(&message)) {
-    bytes += welcome->trainable.size();
+    for (const SweepInfo& info : welcome->sweeps) bytes += 128 + info.trainable.size();
+  } else if (const auto* const info = std::get_if<SweepInfo>(&message)) {
+    bytes += info->trainable.size();
   }
   return bytes;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -65,7 +66,8 @@ Status Absent(const char* field) { return InvalidArgument(std::string(field) + "
 Status Read(const v1::AttemptRef& in, AttemptRef& out) {
   TUNE_RETURN_IF_ERROR(ReadInt(in.trial(), 0, kAny, "ref.trial", out.trial.value));
   TUNE_RETURN_IF_ERROR(ReadInt(in.attempt(), 1, kAny, "ref.attempt", out.attempt.value));
-  return ReadInt(in.epoch(), 1, kAny, "ref.epoch", out.epoch.value);
+  TUNE_RETURN_IF_ERROR(ReadInt(in.epoch(), 1, kAny, "ref.epoch", out.epoch.value));
+  return ReadInt(in.sweep(), 0, kAny, "ref.sweep", out.sweep.value);
 }
 
 Status Read(const google::protobuf::RepeatedPtrField<v1::DeviceSlice>& in, const std::string& field,
@@ -266,29 +268,47 @@ Status Read(const v1::Package& in, const std::string& field, PackageName& out,
   return ReadInt(in.bytes(), 1, bytes_max, (field + ".bytes").c_str(), out.bytes);
 }
 
-Status Read(v1::Welcome& in, Welcome& out) {
-  TUNE_RETURN_IF_ERROR(ReadInt(in.worker(), 1, kAny, "welcome.worker", out.worker.value));
-  TUNE_RETURN_IF_ERROR(ReadLine(in.mutable_experiment(), limits::kNameBytesMax,
-                                "welcome.experiment", out.experiment));
+Status Read(v1::SweepInfo& in, SweepInfo& out) {
+  TUNE_RETURN_IF_ERROR(ReadInt(in.sweep(), 0, kAny, "sweep.sweep", out.sweep.value));
   TUNE_RETURN_IF_ERROR(
-      ReadText(in.mutable_metric(), limits::kExpressionBytesMax, "welcome.metric", out.metric));
+      ReadLine(in.mutable_experiment(), limits::kNameBytesMax, "sweep.experiment", out.experiment));
+  TUNE_RETURN_IF_ERROR(
+      ReadText(in.mutable_metric(), limits::kExpressionBytesMax, "sweep.metric", out.metric));
   if (in.more_metrics_size() >= limits::kObjectivesMax) {
-    return InvalidArgument("welcome.more_metrics: " + std::to_string(in.more_metrics_size()) +
+    return InvalidArgument("sweep.more_metrics: " + std::to_string(in.more_metrics_size()) +
                            ", expected less than " + std::to_string(limits::kObjectivesMax));
   }
   for (std::string& metric : *in.mutable_more_metrics()) {
-    TUNE_RETURN_IF_ERROR(ReadText(&metric, limits::kExpressionBytesMax, "welcome.more_metrics",
+    TUNE_RETURN_IF_ERROR(ReadText(&metric, limits::kExpressionBytesMax, "sweep.more_metrics",
                                   out.more_metrics.emplace_back()));
   }
   TUNE_RETURN_IF_ERROR(ReadText(in.mutable_trainable(), limits::kJsonTextBytesMax,
-                                "welcome.trainable", out.trainable));
-  TUNE_RETURN_IF_ERROR(ReadPath(in.mutable_base_dir(), "welcome.base_dir", out.base_dir));
+                                "sweep.trainable", out.trainable));
+  TUNE_RETURN_IF_ERROR(ReadPath(in.mutable_base_dir(), "sweep.base_dir", out.base_dir));
   out.mode = in.less_is_better() ? Mode::kMin : Mode::kMax;
   out.seed = in.seed();
+  if (in.has_package()) return Read(in.package(), "sweep.package", out.package);
+  return OkStatus();
+}
+
+Status Read(v1::Welcome& in, Welcome& out) {
+  TUNE_RETURN_IF_ERROR(ReadInt(in.worker(), 1, kAny, "welcome.worker", out.worker.value));
   TUNE_RETURN_IF_ERROR(
       ReadInt(in.heartbeat_ms(), 1, kPeriodMsMax, "welcome.heartbeat_ms", out.heartbeat_ms));
-  if (in.has_package()) TUNE_RETURN_IF_ERROR(Read(in.package(), "welcome.package", out.package));
-  return ReadInt(in.lease_ms(), 1, kPeriodMsMax, "welcome.lease_ms", out.lease_ms);
+  TUNE_RETURN_IF_ERROR(ReadInt(in.lease_ms(), 1, kPeriodMsMax, "welcome.lease_ms", out.lease_ms));
+  if (static_cast<size_t>(in.sweeps_size()) > limits::kHeldAttemptsMax) {
+    return InvalidArgument("welcome.sweeps: " + std::to_string(in.sweeps_size()) +
+                           ", expected at most " + std::to_string(limits::kHeldAttemptsMax));
+  }
+  std::set<ExperimentId> numbers;
+  for (v1::SweepInfo& info : *in.mutable_sweeps()) {
+    SweepInfo& sweep = out.sweeps.emplace_back();
+    TUNE_RETURN_IF_ERROR(Read(info, sweep).At("welcome"));
+    if (!numbers.insert(sweep.sweep).second) {
+      return InvalidArgument("welcome.sweeps: " + std::to_string(sweep.sweep.value) + " twice");
+    }
+  }
+  return OkStatus();
 }
 
 Status Read(v1::StartAttempt& in, StartAttempt& out) {
@@ -372,6 +392,8 @@ Status Read(v1::ToWorker& in, ToWorker& out) {
   switch (in.kind_case()) {
     case v1::ToWorker::kWelcome:
       return ReadInto<Welcome>(*in.mutable_welcome(), out);
+    case v1::ToWorker::kSweep:
+      return ReadInto<SweepInfo>(*in.mutable_sweep(), out);
     case v1::ToWorker::kRefused:
       return ReadLine(in.mutable_refused()->mutable_reason(), limits::kErrorBytesMax,
                       "refused.reason", out.emplace<Refused>().reason);
@@ -415,6 +437,7 @@ Status Read(v1::FetchPiece& in, std::string& text) {
 namespace {
 
 Status Read(v1::SeeNonce& in, SeeNonce& out) {
+  TUNE_RETURN_IF_ERROR(ReadInt(in.sweep(), 0, kAny, "see.sweep", out.sweep.value));
   TUNE_RETURN_IF_ERROR(ReadText(in.mutable_nonce(), kNonceBytes, "see.nonce", out.nonce));
   const bool is_nonce = out.nonce.size() == kNonceBytes &&
                         out.nonce.find_first_not_of("0123456789abcdef") == std::string::npos;

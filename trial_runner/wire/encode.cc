@@ -13,6 +13,7 @@ void Put(const AttemptRef& ref, v1::AttemptRef* out) {
   out->set_trial(ref.trial.value);
   out->set_attempt(ref.attempt.value);
   out->set_epoch(ref.epoch.value);
+  out->set_sweep(ref.sweep.value);
 }
 
 void Put(const std::vector<DeviceSlice>& slices,
@@ -105,18 +106,23 @@ void Put(const PackageName& package, v1::Package* out) {
   out->set_bytes(package.bytes);
 }
 
+void Put(const SweepInfo& info, v1::SweepInfo* out) {
+  out->set_sweep(info.sweep.value);
+  out->set_experiment(info.experiment);
+  out->set_metric(info.metric);
+  for (const std::string& metric : info.more_metrics) out->add_more_metrics(metric);
+  out->set_less_is_better(info.mode == Mode::kMin);
+  out->set_trainable(info.trainable);
+  out->set_base_dir(info.base_dir);
+  out->set_seed(info.seed);
+  if (!info.package.sha256.empty()) Put(info.package, out->mutable_package());
+}
+
 void Put(const Welcome& welcome, v1::Welcome* out) {
   out->set_worker(welcome.worker.value);
-  out->set_experiment(welcome.experiment);
-  out->set_metric(welcome.metric);
-  for (const std::string& metric : welcome.more_metrics) out->add_more_metrics(metric);
-  out->set_less_is_better(welcome.mode == Mode::kMin);
-  out->set_trainable(welcome.trainable);
-  out->set_base_dir(welcome.base_dir);
-  out->set_seed(welcome.seed);
   out->set_heartbeat_ms(welcome.heartbeat_ms);
   out->set_lease_ms(welcome.lease_ms);
-  if (!welcome.package.sha256.empty()) Put(welcome.package, out->mutable_package());
+  for (const SweepInfo& info : welcome.sweeps) Put(info, out->add_sweeps());
 }
 
 void Put(const StartAttempt& start, v1::StartAttempt* out) {
@@ -172,6 +178,7 @@ void Put(const FromWorker& message, v1::FromWorker* out) {
 void Put(const ToWorker& message, v1::ToWorker* out) {
   std::visit(Overloaded{
                  [out](const Welcome& m) { Put(m, out->mutable_welcome()); },
+                 [out](const SweepInfo& m) { Put(m, out->mutable_sweep()); },
                  [out](const Refused& m) { out->mutable_refused()->set_reason(m.reason); },
                  [out](const StartAttempt& m) { Put(m, out->mutable_start()); },
                  [out](const AnswerReport& m) { Put(m, out->mutable_answer()); },
@@ -197,7 +204,10 @@ void Put(const FetchRequest& request, v1::FetchRequest* out) {
 void Put(const CheckpointCall& call, v1::CheckpointCall* out) {
   out->set_session(call.session);
   std::visit(Overloaded{
-                 [out](const SeeNonce& see) { out->mutable_see()->set_nonce(see.nonce); },
+                 [out](const SeeNonce& see) {
+                   out->mutable_see()->set_nonce(see.nonce);
+                   out->mutable_see()->set_sweep(see.sweep.value);
+                 },
                  [out](const PutCheckpoint& put) {
                    Put(put.ref, out->mutable_put()->mutable_ref());
                    out->mutable_put()->set_name(put.name);

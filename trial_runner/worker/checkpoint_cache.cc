@@ -8,17 +8,18 @@ CheckpointCache::Dropped CheckpointCache::Add(const AttemptRef& by, const std::s
                                               const CheckpointCopy& copy) {
   LetGo(by);
   for (auto& [other, entry] : entries_) {
-    if (entry.trial == by.trial) entry.is_wanted = false;
+    if (entry.sweep == by.sweep && entry.trial == by.trial) entry.is_wanted = false;
   }
   Dropped dropped = Prune();
-  entries_[path] = {copy, by.trial, {}, true};
+  entries_[path] = {copy, by.sweep, by.trial, {}, true};
   return dropped;
 }
 
 CheckpointCache::Dropped CheckpointCache::Use(const AttemptRef& by, const std::string& path,
                                               const CheckpointCopy& copy) {
   Dropped dropped;
-  const auto [found, is_new] = entries_.try_emplace(path, Entry{copy, by.trial, {}, true});
+  const auto [found, is_new] =
+      entries_.try_emplace(path, Entry{copy, by.sweep, by.trial, {}, true});
   if (!is_new && found->second.copy != copy) {  // What was here is not what it was.
     if (found->second.copy.folder != copy.folder) dropped.push_back(found->second.copy.folder);
     found->second.copy = copy;
@@ -36,6 +37,10 @@ CheckpointCache::Dropped CheckpointCache::Remove(const std::string& path) {
   const auto found = entries_.find(path);
   if (found != entries_.end()) found->second.is_wanted = false;
   return Prune();
+}
+
+void CheckpointCache::Forget(ExperimentId sweep) {
+  std::erase_if(entries_, [sweep](const auto& item) { return item.second.sweep == sweep; });
 }
 
 CheckpointCopy CheckpointCache::Hold(const AttemptRef& by, const std::string& path) {

@@ -40,11 +40,13 @@ class CheckpointCache {
   std::vector<std::string> TakeNext(size_t count);
 
   bool is_empty() const { return entries_.empty(); }
-  void Clear() { entries_.clear(); }
+  // All of that sweep; somebody else removes what is here of it.
+  void Forget(ExperimentId sweep);
 
  private:
   struct Entry {
     CheckpointCopy copy;
+    ExperimentId sweep;
     TrialNumber trial;  // For which it is here.
     std::set<AttemptRef> users;
     bool is_wanted = true;

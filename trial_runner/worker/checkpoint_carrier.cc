@@ -34,49 +34,65 @@ void RemoveCheckpoints(const std::string& artifacts) {
 CheckpointCarrier::CheckpointCarrier(CheckpointLink& link, Answers answers)
     : link_(link), answers_(std::move(answers)) {}
 
-CheckpointCarrier::~CheckpointCarrier() { End(); }
-
-void CheckpointCarrier::End() {
-  {
-    const std::lock_guard lock(mutex_);
-    jobs_.clear();
-    for (auto& [ref, stop] : running_) stop.request_stop();
-  }
-  threads_.clear();  // Asks them to end, and waits.
-  if (own_folder_.empty()) return;
-  if (LockFolder(hold_, LOCK_EX) == FolderLock::kOurs) RemoveCheckpoints(own_folder_);
-  own_folder_.clear();
+CheckpointCarrier::~CheckpointCarrier() {
+  while (!places_.empty()) Leave(places_.begin()->first);
 }
 
-void CheckpointCarrier::Settle(const FoundPlace& found) {
-  if (store_ != nullptr && artifacts_ == found.artifacts) return;  // Another package of the sweep.
-  End();
-  artifacts_ = found.artifacts;
+void CheckpointCarrier::Settle(ExperimentId sweep, const FoundPlace& found) {
+  const auto known = places_.find(sweep);
+  const bool is_other_package =
+      known != places_.end() && known->second.artifacts == found.artifacts;
+  if (is_other_package) return;
+  Leave(sweep);
+  Place& place = places_[sweep];
+  place.artifacts = found.artifacts;
   if (found.storage == CheckpointStorage::kSharedFolder) {
-    store_ = std::make_unique<SharedFolderStore>();
+    place.store = std::make_shared<SharedFolderStore>();
   } else {
-    store_ = std::make_unique<TunerStore>(link_, found.artifacts);
-    own_folder_ = found.artifacts;
-    hold_ = OpenFolder(own_folder_);
-    if (LockFolder(hold_, LOCK_EX) == FolderLock::kOurs) RemoveCheckpoints(own_folder_);
-    LockFolder(hold_, LOCK_SH);
+    place.store = std::make_shared<TunerStore>(link_, found.artifacts);
+    place.own_folder = found.artifacts;
+    place.hold = OpenFolder(place.own_folder);
+    if (LockFolder(place.hold, LOCK_EX) == FolderLock::kOurs) RemoveCheckpoints(place.own_folder);
+    LockFolder(place.hold, LOCK_SH);
   }
-  for (int i = 0; i < limits::kCheckpointThreadsMax; ++i) {
+  while (threads_.size() < static_cast<size_t>(limits::kCheckpointThreadsMax)) {
     threads_.push_back(
         BeginThread<std::jthread>([this](std::stop_token end) { Work(std::move(end)); }));
   }
 }
 
+void CheckpointCarrier::Leave(ExperimentId sweep) {
+  const auto place = places_.find(sweep);
+  if (place == places_.end()) return;
+  {
+    std::unique_lock lock(mutex_);
+    std::erase_if(jobs_, [sweep](const Job& job) { return job.ref.sweep == sweep; });
+    for (auto& [ref, stop] : running_) {
+      if (ref.sweep == sweep) stop.request_stop();
+    }
+    has_ended_one_.wait(lock, [this, sweep] {
+      return std::none_of(running_.begin(), running_.end(),
+                          [sweep](const auto& job) { return job.first.sweep == sweep; });
+    });
+  }
+  const std::string& own_folder = place->second.own_folder;
+  if (!own_folder.empty() && LockFolder(place->second.hold, LOCK_EX) == FolderLock::kOurs) {
+    RemoveCheckpoints(own_folder);
+  }
+  places_.erase(place);
+}
+
 void CheckpointCarrier::Keep(const KeepCheckpoint& keep) {
-  Put({keep.ref, [this, keep](std::stop_token stop) {
-         Result<KeptCheckpoint> kept = store_->Keep(keep.ref, keep.folder, stop);
+  Put({keep.ref, [this, keep, store = places_.at(keep.ref.sweep).store](std::stop_token stop) {
+         Result<KeptCheckpoint> kept = store->Keep(keep.ref, keep.folder, stop);
          if (!stop.stop_requested()) answers_.kept(keep.ref, std::move(kept));
        }});
 }
 
 void CheckpointCarrier::Obtain(const ObtainCheckpoint& obtain) {
-  Put({obtain.ref, [this, obtain](std::stop_token stop) {
-         Result<CheckpointCopy> copy = store_->Obtain(obtain.ref, obtain.path, obtain.copy, stop);
+  Put({obtain.ref,
+       [this, obtain, store = places_.at(obtain.ref.sweep).store](std::stop_token stop) {
+         Result<CheckpointCopy> copy = store->Obtain(obtain.ref, obtain.path, obtain.copy, stop);
          if (!stop.stop_requested()) answers_.obtained(obtain.ref, std::move(copy));
        }});
 }
@@ -116,6 +132,7 @@ void CheckpointCarrier::Work(std::stop_token end) {
     job.run(stop);
     lock.lock();
     running_.erase(running);
+    has_ended_one_.notify_all();
   }
 }
 

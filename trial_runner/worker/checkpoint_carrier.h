@@ -38,7 +38,9 @@ class CheckpointCarrier {
 
   // When it is known where the sweep runs; first. Of a folder of this machine's own, what workers
   // that were killed left there goes, unless another one works in it.
-  void Settle(const FoundPlace& found);
+  void Settle(ExperimentId sweep, const FoundPlace& found);
+  // As the destructor does, of that sweep.
+  void Leave(ExperimentId sweep);
 
   // Each is answered, unless it is given up.
   void Keep(const KeepCheckpoint& keep);
@@ -51,19 +53,23 @@ class CheckpointCarrier {
     AttemptRef ref;  // Of a drop: none.
     std::function<void(std::stop_token)> run;
   };
-  void End();
+  // Where a sweep's checkpoints are kept.
+  struct Place {
+    std::shared_ptr<CheckpointStore> store;  // A job that was given up may still be at it.
+    std::string artifacts;                   // For which it is.
+    std::string own_folder;                  // Not shared with the tuner.
+    FileDescriptor hold;                     // On it.
+  };
   void Put(Job job);
   void Work(std::stop_token end);
 
   CheckpointLink& link_;
   const Answers answers_;
-  std::unique_ptr<CheckpointStore> store_;
-  std::string artifacts_;   // For which it is.
-  std::string own_folder_;  // Not shared with the tuner.
-  FileDescriptor hold_;     // On it.
+  std::map<ExperimentId, Place> places_;
 
   std::mutex mutex_;
   std::condition_variable_any has_jobs_;
+  std::condition_variable has_ended_one_;
   std::deque<Job> jobs_;
   std::multimap<AttemptRef, std::stop_source> running_;
   std::vector<std::jthread> threads_;

@@ -46,9 +46,13 @@ class Nonce {
 
 class PlaceSearch {
  public:
-  PlaceSearch(const WantedPlace& wanted, const PackageFetcher::Means& means,
+  PlaceSearch(ExperimentId sweep, const WantedPlace& wanted, const PackageFetcher::Means& means,
               const Interruption& interruption, std::stop_token stop)
-      : wanted_(wanted), means_(means), interruption_(interruption), stop_(std::move(stop)) {}
+      : sweep_(sweep),
+        wanted_(wanted),
+        means_(means),
+        interruption_(interruption),
+        stop_(std::move(stop)) {}
 
   Result<FoundPlace> Run(std::vector<FileDescriptor>& held) {
     found_.place.content = wanted_.package.sha256;
@@ -91,12 +95,13 @@ class PlaceSearch {
     const Nonce nonce(wanted_.artifacts);
     if (!nonce.is_written()) return false;
     while (true) {
-      const Result<bool> seen = means_.checkpoints->Sees({nonce.text()}, stop_);
+      const Result<bool> seen = means_.checkpoints->Sees({nonce.text(), sweep_}, stop_);
       if (seen.status().code() != StatusCode::kUnavailable) return seen;
       if (interruption_.Waits(Milliseconds(limits::kReconnectMs))) return seen;
     }
   }
 
+  const ExperimentId sweep_;
   const WantedPlace& wanted_;
   const PackageFetcher::Means& means_;
   const Interruption& interruption_;
@@ -108,24 +113,30 @@ class PlaceSearch {
 
 PackageFetcher::PackageFetcher(Means means) : means_(std::move(means)) {}
 
-PackageFetcher::~PackageFetcher() { End(); }
+PackageFetcher::~PackageFetcher() = default;
 
-void PackageFetcher::End() {
-  if (!thread_.joinable()) return;
-  interruption_->Raise();
-  stop_.request_stop();
-  thread_.join();
+PackageFetcher::Search::~Search() { End(); }
+
+void PackageFetcher::Search::End() {
+  if (!thread.joinable()) return;
+  interruption->Raise();
+  stop.request_stop();
+  thread.join();
 }
 
-void PackageFetcher::Begin(const WantedPlace& wanted, OnFound on_found) {
-  End();
-  interruption_ = std::make_unique<Interruption>();
-  stop_ = std::stop_source();
-  thread_ = BeginThread([this, wanted, on_found = std::move(on_found)] {
+void PackageFetcher::Begin(ExperimentId sweep, const WantedPlace& wanted, OnFound on_found) {
+  Search& search = searches_[sweep];
+  search.End();
+  search.interruption = std::make_unique<Interruption>();
+  search.stop = std::stop_source();
+  search.thread = BeginThread([this, sweep, &search, wanted, on_found = std::move(on_found)] {
     Result<FoundPlace> found =
-        PlaceSearch(wanted, means_, *interruption_, stop_.get_token()).Run(held_);
-    if (!interruption_->IsRaised()) on_found(wanted.package, std::move(found));
+        PlaceSearch(sweep, wanted, means_, *search.interruption, search.stop.get_token())
+            .Run(search.held);
+    if (!search.interruption->IsRaised()) on_found(sweep, wanted, std::move(found));
   });
 }
+
+void PackageFetcher::Leave(ExperimentId sweep) { searches_.erase(sweep); }
 
 }  // namespace tune

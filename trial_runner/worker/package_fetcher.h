@@ -1,4 +1,4 @@
-// Finds out where a sweep runs on this machine, beside the worker's loop: the folder of its
+// Finds out where sweeps run on this machine, beside the worker's loop: the folder of its
 // programs, which is fetched if need be, and where what its trials save goes.
 //
 // A worker that sees the tuner's folder, with the same content, uses that; any other has a copy of
@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -38,19 +39,25 @@ class PackageFetcher {
   explicit PackageFetcher(Means means);
   ~PackageFetcher();
 
-  using OnFound = std::function<void(const PackageName&, Result<FoundPlace>)>;
-  // Once it is known; never, if another Begin or the end comes before. Errors: of this machine, in
-  // one line.
-  void Begin(const WantedPlace& wanted, OnFound on_found);
+  using OnFound = std::function<void(ExperimentId, const WantedPlace&, Result<FoundPlace>)>;
+  // Once it is known; never, if another Begin of the sweep, or its end, comes before. Errors: of
+  // this machine, in one line.
+  void Begin(ExperimentId sweep, const WantedPlace& wanted, OnFound on_found);
+  // Nothing of it runs here any more.
+  void Leave(ExperimentId sweep);
 
  private:
-  void End();
+  struct Search {
+    std::unique_ptr<Interruption> interruption;  // Of the folder's way,
+    std::stop_source stop;                       // and of what is asked.
+    std::vector<FileDescriptor> held;  // Packages in which trials run, or ran. The thread's.
+    std::thread thread;
+    ~Search();
+    void End();
+  };
 
   const Means means_;
-  std::unique_ptr<Interruption> interruption_;  // Of the folder's way,
-  std::stop_source stop_;                       // and of what is asked.
-  std::vector<FileDescriptor> held_;  // Packages in which trials run, or ran. The thread's.
-  std::thread thread_;
+  std::map<ExperimentId, Search> searches_;
 };
 
 }  // namespace tune

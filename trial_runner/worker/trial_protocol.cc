@@ -284,24 +284,24 @@ std::string BeginLine(int64_t lane) {
 
 int64_t ThreadsOf(int64_t cpu_milli) { return std::max<int64_t>(1, cpu_milli / kWholeMilli); }
 
-std::string EncodeStart(const Welcome& welcome, const StartAttempt& start,
+std::string EncodeStart(const SweepInfo& sweep, const StartAttempt& start,
                         const DeviceEnvironment& devices, const WorkPlace& place, int64_t lane) {
   std::string out = BeginLine(lane);
-  out.reserve(512 + welcome.trainable.size() + start.config.size());
+  out.reserve(512 + sweep.trainable.size() + start.config.size());
   out += R"("start":{)";
-  Text("experiment", welcome.experiment, out);
-  Text("metric", welcome.metric, out);
-  if (!welcome.more_metrics.empty()) {
-    Value::List metrics(welcome.more_metrics.begin(), welcome.more_metrics.end());
+  Text("experiment", sweep.experiment, out);
+  Text("metric", sweep.metric, out);
+  if (!sweep.more_metrics.empty()) {
+    Value::List metrics(sweep.more_metrics.begin(), sweep.more_metrics.end());
     Key("more_metrics", out);
     out += ToJson(Value(std::move(metrics)));
   }
-  if (welcome.mode == Mode::kMin) out += R"(,"less_is_better":true)";
-  Text("sweep_seed", std::to_string(welcome.seed), out);
+  if (sweep.mode == Mode::kMin) out += R"(,"less_is_better":true)";
+  Text("sweep_seed", std::to_string(sweep.seed), out);
   Text("seed", std::to_string(start.seed), out);
-  Text("base_dir", welcome.base_dir, out);
+  Text("base_dir", sweep.base_dir, out);
   Key("trainable", out);
-  out += welcome.trainable;
+  out += sweep.trainable;
   Int("trial", start.ref.trial.value, out);
   Int("attempt", start.ref.attempt.value, out);
   Key("config", out);

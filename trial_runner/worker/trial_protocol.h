@@ -124,7 +124,7 @@ struct OfLane {
 int64_t ThreadsOf(int64_t cpu_milli);
 
 // Lines end with '\n'.
-std::string EncodeStart(const Welcome& welcome, const StartAttempt& start,
+std::string EncodeStart(const SweepInfo& sweep, const StartAttempt& start,
                         const DeviceEnvironment& devices = {}, const WorkPlace& place = {},
                         int64_t lane = 0);
 std::string EncodeAnswer(ReportAnswer answer, int64_t lane = 0);

@@ -23,6 +23,7 @@ struct WantedPlace {
   PackageName package;    // Without a hash: the sweep's programs need no folder.
   std::string folder;     // The working_dir.
   std::string artifacts;  // Of the sweep's trials; may be empty.
+  friend bool operator==(const WantedPlace&, const WantedPlace&) = default;
 };
 
 // Where the sweep's checkpoints are kept (checkpoint_store.h).

@@ -3,13 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/json.h"
 #include "core/limits.h"
 #include "core/utf8.h"
-#include "trial_runner/placement.h"
-#include "trial_runner/secrets.h"
-#include "trial_runner/trial_programs.h"
-#include "trial_runner/working_folder.h"
 
 namespace tune {
 namespace {
@@ -31,9 +26,7 @@ std::string WorkerCore::CutError(std::string error) {
   return ToUtf8(error);
 }
 
-WorkerCore::WorkerCore(Options options)
-    : options_(std::move(options)),
-      program_(FailedPrecondition("the tuner has not said Welcome")) {}
+WorkerCore::WorkerCore(Options options) : options_(std::move(options)) {}
 
 void WorkerCore::Begin() {
   if (!options_.prewarm_program.empty()) Spawn(options_.prewarm_program, 0, {});
@@ -48,74 +41,6 @@ void WorkerCore::OnMessage(const ToWorker& message, Instant now) {
   if (has_exited_ || IsAway()) return;  // What a connection that was given up still brings.
   last_heard_ = now;
   std::visit([this, now](const auto& m) { On(m, now); }, message);
-}
-
-void WorkerCore::On(const Welcome& message, Instant now) {
-  next_heartbeat_ = now + Milliseconds(message.heartbeat_ms);
-  if (!is_up_) {
-    Say(reconnect_count_ > 0 ? "is connected again to " + message.experiment
-                             : "joined " + message.experiment + " as " + options_.hello.name +
-                                   ", with " + DescribeCapacity(options_.hello.capacity));
-  }
-  reconnect_count_ = 0;
-  const bool is_same = welcome_ && welcome_->experiment == message.experiment &&
-                       welcome_->trainable == message.trainable && welcome_->seed == message.seed &&
-                       welcome_->metric == message.metric &&
-                       welcome_->more_metrics == message.more_metrics &&
-                       welcome_->mode == message.mode && welcome_->base_dir == message.base_dir;
-  const bool has_same_package = welcome_ && welcome_->package == message.package;
-  if (!has_same_package || !is_same) {
-    wanted_.reset();
-    found_.reset();
-  }
-  if (!is_same) {
-    TakeUp(message, now);
-  } else {
-    welcome_ = message;
-  }
-  // Another content of the same sweep: what was held back for the old one begins in the new one.
-  for (auto& [id, process] : processes_) {
-    for (const auto& [lane, running] : process.running) {
-      if (running.is_held_back && !wanted_) AskForPlace(running.start.artifact_dir);
-    }
-  }
-  if (!std::exchange(is_up_, true)) SendAgain();
-  if (!options_.has_variable || options_.is_local) return;
-  for (const std::string& name : VariablesFromEnvironment(trainable_)) {
-    if (!options_.has_variable(name)) return LeaveUnfit(DescribeMissingVariable(name), now);
-  }
-}
-
-// A sweep to work for. What ran for another one is over, and nothing is said of it: the same
-// numbers may mean other attempts here.
-void WorkerCore::TakeUp(const Welcome& message, Instant now) {
-  unacknowledged_.clear();
-  running_.clear();
-  running_count_ = 0;
-  for (const auto& [ref, lingering] : lingering_) effects_.push_back(GiveUpCheckpoints{ref});
-  lingering_.clear();
-  cache_.Clear();
-  loners_.clear();
-  for (auto& [id, process] : processes_) {
-    if (process.running.empty()) continue;
-    process.running.clear();
-    Doom(id, process, true, now);
-  }
-  welcome_ = message;
-  program_ = [this, &message]() -> Result<std::string> {
-    if (message.trainable.find('\n') != std::string::npos) {
-      return InvalidArgument("trainable: expected one line of JSON");
-    }
-    TUNE_ASSIGN_OR_RETURN(trainable_, ParseJson(message.trainable));
-    TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(trainable_));
-    working_folder_ = WorkingFolder(trainable_, message.base_dir);
-    return TrialProgram(kind);
-  }();
-  if (!program_.ok()) return;
-  for (auto& [id, process] : processes_) {
-    if (process.program != *program_) Doom(id, process, true, now);
-  }
-  if (processes_.empty()) Spawn(*program_, 0, {});
 }
 
 void WorkerCore::On(const Refused& message, Instant) {
@@ -248,8 +173,9 @@ void WorkerCore::OnEnd(ProcessId id, Process& process, int64_t lane, const Trial
   Running& running = process.running.at(lane);
   if (process.is_doomed && !running.may_report) return;
   // The tuner's own machine is where the person is: there both are the sweep's matter.
-  const bool is_full_here = (said.detail == EndDetail::kDiskFull && HasOwnArtifacts()) ||
-                            (said.detail == EndDetail::kOwnDiskFull && !options_.is_local);
+  const bool is_full_here =
+      (said.detail == EndDetail::kDiskFull && HasOwnArtifacts(running.start.ref)) ||
+      (said.detail == EndDetail::kOwnDiskFull && !options_.is_local);
   if (is_full_here && !is_winding_down_) {
     return LeaveUnfit("this worker's disk takes no writes: " + said.error, now);
   }

@@ -6,6 +6,9 @@
 // begins attempts, and holds them back until that folder is found or fetched. Where it cannot be
 // had, that is this machine's fault, not the trials': they are given back, and the worker ends.
 //
+// It may work for several sweeps of its tuner at once; what of them it needs to know comes before
+// their first attempts. A process runs the attempts of one sweep.
+//
 // Attempts that fuse (trial_runner/fusion.h) share a process, each in a lane of its own. One of
 // them is ended by itself: it is asked to leave, and if it does not in time, the process goes.
 // Where a process ends that several share, nobody knows whose fault it was: each is lost, which is
@@ -45,6 +48,7 @@
 #include "trial_runner/fusion.h"
 #include "trial_runner/messages.h"
 #include "trial_runner/worker/checkpoint_cache.h"
+#include "trial_runner/worker/sweep_here.h"
 #include "trial_runner/worker/trial_protocol.h"
 #include "trial_runner/worker/worker_effects.h"
 
@@ -92,8 +96,9 @@ class WorkerCore {
   // The machine has no room for another process: those that wait for an attempt make some.
   void GiveUpIdle();
 
-  // Where programs run that need this package.
-  void OnPlace(const PackageName& package, const Result<FoundPlace>& found, Instant now);
+  // Where that is on this machine; whether it is still asked for.
+  bool OnPlace(ExperimentId sweep, const WantedPlace& wanted, const Result<FoundPlace>& found,
+               Instant now);
 
   // What KeepCheckpoint and ObtainCheckpoint asked for.
   void OnCheckpointKept(const AttemptRef& ref, const Result<KeptCheckpoint>& kept, Instant now);
@@ -136,6 +141,7 @@ class WorkerCore {
   };
   struct Process {
     std::string program;
+    std::optional<ExperimentId> sweep;         // Whose attempts it runs, since its first one.
     std::optional<DeviceEnvironment> devices;  // Bound to these since its first attempt.
     Fusion fusion;                             // Of those that it runs; the least lanes_max.
     std::map<int64_t, Running> running;        // By lane.
@@ -153,6 +159,7 @@ class WorkerCore {
   };
 
   void On(const Welcome& message, Instant now);
+  void On(const SweepInfo& message, Instant now);
   void On(const Refused& message, Instant now);
   void On(const StartAttempt& message, Instant now);
   void On(const AnswerReport& message, Instant now);
@@ -176,7 +183,13 @@ class WorkerCore {
   void Complain(std::string text);
   void TellOfDraining(const std::string& why);
   void Acknowledge(int64_t ends_seen);
-  void TakeUp(const Welcome& message, Instant now);
+
+  // The sweeps.
+  const SweepHere& SweepOf(const AttemptRef& ref) const { return sweeps_.at(ref.sweep); }
+  void TakeUp(const SweepInfo& info, Instant now);
+  void GetReadyFor(const SweepHere& sweep, Instant now);
+  void CheckVariables(Instant now);
+  void Forget(ExperimentId sweep, Instant now);
 
   // Where an attempt runs.
   struct Seat {
@@ -187,8 +200,8 @@ class WorkerCore {
 
   bool Knows(const AttemptRef& ref) const;
   void StartNow(StartAttempt start);
-  bool KnowsPlace() const;
-  void AskForPlace(const std::string& artifact_dir);
+  bool KnowsPlace(const SweepHere& sweep) const;
+  void AskForPlace(const StartAttempt& start);
   void BeginOnceRestored(ProcessId id, Process& process, int64_t lane);
   void BeginAttempt(ProcessId id, Process& process, int64_t lane);
   void ChooseLogs(ProcessId id, const Process& process);
@@ -206,7 +219,7 @@ class WorkerCore {
   void ForgetReport(const AttemptRef& ref);
   void SendKept(Running& running, const KeptCheckpoint& kept);
   void Drop(const CheckpointCache::Dropped& folders);
-  bool HasOwnArtifacts() const;
+  bool HasOwnArtifacts(const AttemptRef& ref) const;
   std::optional<TrialEnd> EndForUnkept(const Status& status, Instant now);
   std::optional<TrialEnd> EndForUnobtained(const Status& status, Instant now);
   void OnEnd(ProcessId id, Process& process, int64_t lane, const TrialEnd& end, Instant now);
@@ -226,7 +239,7 @@ class WorkerCore {
   void GiveBack(ProcessId id, Process& process, int64_t lane, bool at_once, Instant now);
   void GiveBackAll(ProcessId id, Process& process, const TrialEnd& end, bool at_once, Instant now);
   void Wind(Instant now);
-  // It can run nothing of this sweep, for a reason that a person must mend.
+  // It can run nothing of a sweep, for a reason that a person must mend.
   void LeaveUnfit(const std::string& text, Instant now);
   void ExitIfDone();
   static TrialEnd EndOf(const Running& running, const ProcessEnd& end);
@@ -239,12 +252,7 @@ class WorkerCore {
 
   const Options options_;
   std::optional<Welcome> welcome_;
-  Value trainable_;              // The sweep's.
-  Result<std::string> program_;  // That runs it.
-
-  std::string working_folder_;         // On the tuner's machine.
-  std::optional<WantedPlace> wanted_;  // Asked for.
-  std::optional<FoundPlace> found_;
+  std::map<ExperimentId, SweepHere> sweeps_;
 
   std::map<ProcessId, Process> processes_;
   std::map<LeaseEpoch, Seat> running_;
@@ -257,8 +265,6 @@ class WorkerCore {
   CheckpointCache cache_;
   int64_t running_count_ = 0;
   ProcessId last_process_;
-  // Of this sweep: their processes ended with others in them. They run alone from now on.
-  std::set<TrialNumber> loners_;
 
   std::deque<StartAttempt> queue_;   // Leases ahead.
   std::deque<IdleRoom> idle_rooms_;  // Oldest first.

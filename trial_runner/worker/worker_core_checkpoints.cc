@@ -7,8 +7,9 @@
 namespace tune {
 
 // What trials save lies on this machine's disk, and the tuner has it over the network.
-bool WorkerCore::HasOwnArtifacts() const {
-  return found_ && found_->storage == CheckpointStorage::kTuner;
+bool WorkerCore::HasOwnArtifacts(const AttemptRef& ref) const {
+  const std::optional<FoundPlace>& found = SweepOf(ref).found;
+  return found && found->storage == CheckpointStorage::kTuner;
 }
 
 void WorkerCore::Drop(const CheckpointCache::Dropped& folders) {
@@ -59,7 +60,7 @@ void WorkerCore::OnCheckpointKept(const AttemptRef& ref, const Result<KeptCheckp
 void WorkerCore::SendKept(Running& running, const KeptCheckpoint& kept) {
   AttemptReport message = *std::exchange(running.keeping, std::nullopt);
   message.report.checkpoint.path = kept.path;
-  if (HasOwnArtifacts()) Drop(cache_.Add(message.ref, kept.path, kept.copy));
+  if (HasOwnArtifacts(message.ref)) Drop(cache_.Add(message.ref, kept.path, kept.copy));
   SendReport(running, std::move(message));
 }
 
@@ -120,9 +121,10 @@ void WorkerCore::OnCheckpointObtained(const AttemptRef& ref, const Result<Checkp
     if (end && !process.is_doomed) EndRunning(seat.process, process, seat.lane, *end, now);
     return;
   }
-  if (HasOwnArtifacts()) Drop(cache_.Use(ref, running.start.checkpoint_path, *copy));
+  if (HasOwnArtifacts(ref)) Drop(cache_.Use(ref, running.start.checkpoint_path, *copy));
   running.restored = copy->folder;
-  if (KnowsPlace() && !process.is_doomed) BeginOnceRestored(seat.process, process, seat.lane);
+  if (KnowsPlace(SweepOf(ref)) && !process.is_doomed)
+    BeginOnceRestored(seat.process, process, seat.lane);
 }
 
 // Nothing: the worker leaves, which ends it.

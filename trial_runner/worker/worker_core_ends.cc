@@ -55,7 +55,7 @@ size_t WorkerCore::OthersIn(const Process& process) {
 
 // The end of an attempt whose process others shared, and may have been at fault.
 TrialEnd WorkerCore::LostWith(const Running& running, size_t others, const std::string& why) {
-  loners_.insert(running.start.ref.trial);
+  sweeps_.at(running.start.ref.sweep).loners.insert(running.start.ref.trial);
   return {Outcome::kLost,
           "it shared its process with " + std::to_string(others) +
               (others == 1 ? " other trial" : " other trials") + " and goes on alone: " + why,
@@ -138,7 +138,7 @@ void WorkerCore::Condemn(ProcessId id, Process& process, std::optional<int64_t> 
                          const TrialEnd& end, bool at_once, Instant now) {
   const size_t others = OthersIn(process);
   for (auto& [number, running] : process.running) {
-    if (others > 0) loners_.insert(running.start.ref.trial);
+    if (others > 0) sweeps_.at(running.start.ref.sweep).loners.insert(running.start.ref.trial);
     if (running.verdict) continue;
     const bool is_reason = others == 0 || number == lane;
     running.verdict = is_reason ? end : LostWith(running, others, end.error);

@@ -20,11 +20,14 @@ std::string LogPath(const StartAttempt& start) {
 
 void WorkerCore::StartNow(StartAttempt start) {
   const AttemptRef ref = start.ref;
-  if (!program_.ok() || start.config.find('\n') != std::string::npos) {
-    EndAttempt(ref, {Outcome::kBadConfig,
-                     program_.ok() ? "the configuration is not one line of JSON"
-                                   : program_.status().message(),
-                     EndDetail::kNone});
+  const auto sweep = sweeps_.find(ref.sweep);
+  const Status known = sweep == sweeps_.end()
+                           ? FailedPrecondition("the tuner has not said what its sweep is")
+                       : start.config.find('\n') != std::string::npos
+                           ? InvalidArgument("the configuration is not one line of JSON")
+                           : sweep->second.program.status();
+  if (!known.ok()) {
+    EndAttempt(ref, {Outcome::kBadConfig, known.message(), EndDetail::kNone});
     Vacate(start.cpu_milli, std::move(start.slices));
     return;
   }
@@ -37,6 +40,7 @@ void WorkerCore::StartNow(StartAttempt start) {
   const ProcessId id = ProcessFor(start, fusion);
   Process& process = processes_.at(id);
   DeviceEnvironment devices = DevicesOf(start, fusion);
+  process.sweep = ref.sweep;
   process.devices = devices;
   const int64_t others_max = process.running.empty() ? fusion.lanes_max : process.fusion.lanes_max;
   process.fusion = fusion;
@@ -48,29 +52,34 @@ void WorkerCore::StartNow(StartAttempt start) {
   running_.emplace(ref.epoch, Seat{id, lane});
   ++running_count_;
   running.is_held_back = true;
-  if (KnowsPlace()) return BeginOnceRestored(id, process, lane);
-  AskForPlace(running.start.artifact_dir);
+  if (KnowsPlace(sweep->second)) return BeginOnceRestored(id, process, lane);
+  AskForPlace(running.start);
 }
 
 Fusion WorkerCore::FusionFor(const StartAttempt& start) const {
-  if (!MayFuse(trainable_) || loners_.contains(start.ref.trial) || start.world_size > 1) return {};
+  const SweepHere& sweep = SweepOf(start.ref);
+  const bool is_alone = sweep.loners.contains(start.ref.trial) || start.world_size > 1;
+  if (is_alone || !MayFuse(sweep.trainable)) return {};
   const Result<Value> config = ParseJson(start.config);
   if (!config.ok()) return {};
   int64_t gpu_milli = 0;
   for (const DeviceSlice& slice : start.slices) gpu_milli += slice.milli;
-  Fusion fusion = FusionOf(trainable_, *config, gpu_milli);
+  Fusion fusion = FusionOf(sweep.trainable, *config, gpu_milli);
   if (start.lanes_max > 0) fusion.lanes_max = std::min(fusion.lanes_max, start.lanes_max);
   return fusion;
 }
 
 // A local worker shares its tuner's disk.
-bool WorkerCore::KnowsPlace() const { return options_.is_local || found_.has_value(); }
+bool WorkerCore::KnowsPlace(const SweepHere& sweep) const {
+  return options_.is_local || sweep.found.has_value();
+}
 
-void WorkerCore::AskForPlace(const std::string& artifact_dir) {
-  if (wanted_) return;
-  const std::string artifacts = artifact_dir.substr(0, artifact_dir.rfind('/'));
-  wanted_ = WantedPlace{welcome_->package, working_folder_, artifacts};
-  effects_.push_back(FindPlace{*wanted_});
+void WorkerCore::AskForPlace(const StartAttempt& start) {
+  SweepHere& sweep = sweeps_.at(start.ref.sweep);
+  if (sweep.wanted) return;
+  const std::string artifacts = start.artifact_dir.substr(0, start.artifact_dir.rfind('/'));
+  sweep.wanted = WantedPlace{sweep.info.package, sweep.working_folder, artifacts};
+  effects_.push_back(FindPlace{start.ref.sweep, *sweep.wanted});
 }
 
 // What it goes on from has to be here.
@@ -91,11 +100,13 @@ void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
       (start.ref.attempt.value > 1 ? ", attempt " + std::to_string(start.ref.attempt.value) : "") +
       (start.from_iteration > 0 ? ", from iteration " + std::to_string(start.from_iteration) : "") +
       (start.world_size > 1 ? ", rank " + std::to_string(start.rank) : ""));
-  WorkPlace place{"", welcome_->package.sha256, options_.cache};
-  if (found_) {
-    place = found_->place;
-    if (start.artifact_dir.starts_with(wanted_->artifacts + "/")) {
-      start.artifact_dir = found_->artifacts + start.artifact_dir.substr(wanted_->artifacts.size());
+  const SweepHere& sweep = SweepOf(start.ref);
+  WorkPlace place{"", sweep.info.package.sha256, options_.cache};
+  if (sweep.found) {
+    place = sweep.found->place;
+    const std::string& artifacts = sweep.wanted->artifacts;
+    if (start.artifact_dir.starts_with(artifacts + "/")) {
+      start.artifact_dir = sweep.found->artifacts + start.artifact_dir.substr(artifacts.size());
     }
   }
   if (running.restored) start.checkpoint_path = *running.restored;
@@ -103,7 +114,7 @@ void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
   running.log_path = LogPath(start);
   ChooseLogs(id, process);
   effects_.push_back(
-      WriteToProcess{id, EncodeStart(*welcome_, start, running.devices, place, lane)});
+      WriteToProcess{id, EncodeStart(sweep.info, start, running.devices, place, lane)});
 }
 
 // What a process prints is kept with each attempt that it runs.
@@ -115,21 +126,27 @@ void WorkerCore::ChooseLogs(ProcessId id, const Process& process) {
   effects_.push_back(std::move(logs));
 }
 
-void WorkerCore::OnPlace(const PackageName& package, const Result<FoundPlace>& found, Instant now) {
-  if (has_exited_ || is_winding_down_ || !wanted_ || wanted_->package != package) return;
+bool WorkerCore::OnPlace(ExperimentId sweep_id, const WantedPlace& wanted,
+                         const Result<FoundPlace>& found, Instant now) {
+  if (has_exited_ || is_winding_down_) return false;
+  const auto entry = sweeps_.find(sweep_id);
+  if (entry == sweeps_.end() || entry->second.wanted != wanted) return false;
   if (!found.ok()) {
     const std::string what =
-        wanted_->package.sha256.empty()
+        wanted.package.sha256.empty()
             ? "this worker has no folder for what its trials save: "
-            : "this worker cannot have the working_dir " + wanted_->folder + ": ";
-    return LeaveUnfit(what + found.status().message(), now);
+            : "this worker cannot have the working_dir " + wanted.folder + ": ";
+    LeaveUnfit(what + found.status().message(), now);
+    return true;
   }
-  found_ = *found;
+  entry->second.found = *found;
   for (auto& [id, process] : processes_) {
+    if (process.sweep != sweep_id) continue;
     for (const auto& [lane, running] : process.running) {
       if (running.is_held_back && !process.is_doomed) BeginOnceRestored(id, process, lane);
     }
   }
+  return true;
 }
 
 void WorkerCore::LeaveUnfit(const std::string& text, Instant now) {
@@ -144,8 +161,8 @@ void WorkerCore::LeaveUnfit(const std::string& text, Instant now) {
   Wind(now);
 }
 
-// One that runs what it fuses with; else an idle process that has seen these devices, or none yet;
-// else a new one.
+// One that runs what it fuses with; else an idle process of the sweep, or of none yet, that has
+// seen these devices, or none yet; else a new one.
 ProcessId WorkerCore::ProcessFor(const StartAttempt& start, const Fusion& fusion) {
   const DeviceEnvironment devices = DevicesOf(start, fusion);
   const auto takes_more = [](const Process& process) {
@@ -154,24 +171,29 @@ ProcessId WorkerCore::ProcessFor(const StartAttempt& start, const Fusion& fusion
   const auto is_idle = [&](const Process& process) {
     return process.running.empty() && takes_more(process);
   };
+  const std::string& program = *SweepOf(start.ref).program;
+  const auto is_of_sweep = [&](const Process& process) {
+    return process.sweep ? process.sweep == start.ref.sweep : process.program == program;
+  };
   for (auto& [id, process] : processes_) {
     const auto count = static_cast<int64_t>(process.running.size());
-    const bool fuses = count > 0 && takes_more(process) &&
+    const bool fuses = count > 0 && takes_more(process) && is_of_sweep(process) &&
                        FitsInto(process.fusion, count, fusion) && process.devices &&
                        SeeTheSame(*process.devices, devices);
     if (fuses) return id;
   }
   for (auto& [id, process] : processes_) {
-    if (is_idle(process) && (!process.devices || *process.devices == devices)) return id;
+    const bool has_devices = !process.devices || *process.devices == devices;
+    if (is_idle(process) && is_of_sweep(process) && has_devices) return id;
   }
-  // An idle process that is bound to other devices makes room.
+  // An idle process that is bound to other devices, or of another sweep, makes room.
   for (auto& [id, process] : processes_) {
     if (!is_idle(process)) continue;
     process.is_doomed = true;
     effects_.push_back(SignalProcess{id, true});
     break;
   }
-  return Spawn(*program_, ThreadsOf(start.cpu_milli), devices);
+  return Spawn(program, ThreadsOf(start.cpu_milli), devices);
 }
 
 void WorkerCore::GiveUpIdle() {

@@ -53,9 +53,15 @@ struct PrintLine {
 struct PrintNote {
   std::string text;
 };
-// Answered by OnPlace, unless another one follows.
+// Answered by OnPlace, unless another one of the sweep follows.
 struct FindPlace {
+  ExperimentId sweep;
   WantedPlace wanted;
+};
+// Nothing of this sweep runs here any more, nor will: what is looked for, carried and kept for it
+// can go.
+struct LeaveSweep {
+  ExperimentId sweep;
 };
 // An attempt has saved this, and its report waits until it is kept (OnCheckpointKept).
 struct KeepCheckpoint {
@@ -82,9 +88,10 @@ struct ConnectToTuner {};
 struct ExitWorker {
   int status = 0;
 };
-using Effect = std::variant<SendToTuner, SpawnProcess, WriteToProcess, KeepOutput, SignalProcess,
-                            PrintLine, PrintNote, FindPlace, KeepCheckpoint, ObtainCheckpoint,
-                            GiveUpCheckpoints, DropCheckpoint, ConnectToTuner, ExitWorker>;
+using Effect =
+    std::variant<SendToTuner, SpawnProcess, WriteToProcess, KeepOutput, SignalProcess, PrintLine,
+                 PrintNote, FindPlace, LeaveSweep, KeepCheckpoint, ObtainCheckpoint,
+                 GiveUpCheckpoints, DropCheckpoint, ConnectToTuner, ExitWorker>;
 
 // ---- what was seen
 

@@ -79,9 +79,9 @@ void TunerInbox::OnClosed(Status reason) {
   Announce();
 }
 
-void TunerInbox::OnPlace(const PackageName& package, Result<FoundPlace> found) {
+void TunerInbox::OnPlace(ExperimentId sweep, const WantedPlace& wanted, Result<FoundPlace> found) {
   const std::lock_guard lock(mutex_);
-  content_.place.emplace(package, std::move(found));
+  content_.places.push_back({sweep, wanted, std::move(found)});
   Announce();
 }
 
@@ -263,10 +263,9 @@ void WorkerLoop::HandleInbox() {
     core_.OnMpsSeen(RunsMps(EnvironmentText("CUDA_MPS_PIPE_DIRECTORY")));
   }
   for (const ToWorker& message : content.messages) core_.OnMessage(message, clock_.Now());
-  if (content.place) {
-    const auto& [package, found] = *content.place;
-    if (found.ok() && carrier_ != nullptr) carrier_->Settle(*found);
-    core_.OnPlace(package, found, clock_.Now());
+  for (const auto& [sweep, wanted, found] : content.places) {
+    const bool is_awaited = core_.OnPlace(sweep, wanted, found, clock_.Now());
+    if (is_awaited && found.ok() && carrier_ != nullptr) carrier_->Settle(sweep, *found);
   }
   for (const auto& [ref, kept] : content.kept) core_.OnCheckpointKept(ref, kept, clock_.Now());
   for (const auto& [ref, copy] : content.obtained) {
@@ -582,16 +581,24 @@ void WorkerLoop::Print(const std::string& text, bool has_time) const {
 void WorkerLoop::Do(const FindPlace& effect) {
   TUNE_CHECK(fetcher_ != nullptr);
   // The inbox outlives us.
-  fetcher_->Begin(effect.wanted,
-                  [&inbox = inbox_](const PackageName& package, Result<FoundPlace> found) {
-                    inbox.OnPlace(package, std::move(found));
-                  });
+  fetcher_->Begin(
+      effect.sweep, effect.wanted,
+      [&inbox = inbox_](ExperimentId sweep, const WantedPlace& wanted, Result<FoundPlace> found) {
+        inbox.OnPlace(sweep, wanted, std::move(found));
+      });
+}
+
+void WorkerLoop::Do(const LeaveSweep& effect) {
+  if (fetcher_ != nullptr) fetcher_->Leave(effect.sweep);
+  if (carrier_ != nullptr) carrier_->Leave(effect.sweep);
 }
 
 void WorkerLoop::Do(const ConnectToTuner&) {
   link_.reset();
   TunerInbox::Content left = inbox_.Take();  // Of the connection that was given up.
-  if (left.place) inbox_.OnPlace(left.place->first, std::move(left.place->second));
+  for (auto& [sweep, wanted, found] : left.places) {
+    inbox_.OnPlace(sweep, wanted, std::move(found));
+  }
   for (auto& [ref, kept] : left.kept) inbox_.OnCheckpointKept(ref, std::move(kept));
   for (auto& [ref, copy] : left.obtained) inbox_.OnCheckpointObtained(ref, std::move(copy));
   to_send_.clear();

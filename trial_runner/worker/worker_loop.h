@@ -34,7 +34,7 @@ class TunerInbox final : public TunerSink {
   void OnMessages(std::vector<ToWorker> messages) override;
   void OnClosed(Status reason) override;
   // Not from the tuner itself: from the thread that looked for it.
-  void OnPlace(const PackageName& package, Result<FoundPlace> found);
+  void OnPlace(ExperimentId sweep, const WantedPlace& wanted, Result<FoundPlace> found);
   // Nor these: from those that carry checkpoints.
   void OnCheckpointKept(const AttemptRef& ref, Result<KeptCheckpoint> kept);
   void OnCheckpointObtained(const AttemptRef& ref, Result<CheckpointCopy> copy);
@@ -46,7 +46,12 @@ class TunerInbox final : public TunerSink {
   struct Content {
     std::vector<ToWorker> messages;
     std::optional<Status> closed;
-    std::optional<std::pair<PackageName, Result<FoundPlace>>> place;
+    struct Place {
+      ExperimentId sweep;
+      WantedPlace wanted;
+      Result<FoundPlace> found;
+    };
+    std::vector<Place> places;
     std::vector<std::pair<AttemptRef, Result<KeptCheckpoint>>> kept;
     std::vector<std::pair<AttemptRef, Result<CheckpointCopy>>> obtained;
     std::optional<std::vector<DeviceReading>> devices;  // The latest.
@@ -132,6 +137,7 @@ class WorkerLoop {
   void Do(const PrintNote& effect);
   void Print(const std::string& text, bool has_time) const;
   void Do(const FindPlace& effect);
+  void Do(const LeaveSweep& effect);
   void Do(const KeepCheckpoint& effect) { carrier_->Keep(effect); }
   void Do(const ObtainCheckpoint& effect) { carrier_->Obtain(effect); }
   void Do(const GiveUpCheckpoints& effect) { carrier_->GiveUp(effect.ref); }

@@ -1,0 +1,21 @@
+#include "trial_runner/worker/sweep_here.h"
+
+#include "core/json.h"
+#include "trial_runner/trial_programs.h"
+#include "trial_runner/working_folder.h"
+
+namespace tune {
+
+SweepHere Understand(const SweepInfo& info) {
+  SweepHere sweep{info, {}, InvalidArgument("trainable: expected one line of JSON"), ""};
+  if (info.trainable.find('\n') != std::string::npos) return sweep;
+  sweep.program = [&]() -> Result<std::string> {
+    TUNE_ASSIGN_OR_RETURN(sweep.trainable, ParseJson(info.trainable));
+    TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(sweep.trainable));
+    sweep.working_folder = WorkingFolder(sweep.trainable, info.base_dir);
+    return TrialProgram(kind);
+  }();
+  return sweep;
+}
+
+}  // namespace tune

@@ -1,0 +1,33 @@
+// A sweep as a worker that takes part in it knows it.
+//
+// Thread rule: values, and a pure function.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "core/ids.h"
+#include "core/status.h"
+#include "core/value.h"
+#include "trial_runner/messages.h"
+#include "trial_runner/worker/work_place.h"
+
+namespace tune {
+
+struct SweepHere {
+  SweepInfo info;
+  Value trainable;
+  Result<std::string> program;  // That runs it; or why none can.
+  std::string working_folder;   // On the tuner's machine.
+
+  std::optional<WantedPlace> wanted = {};  // Asked for.
+  std::optional<FoundPlace> found = {};
+  // Their processes ended with others in them. They run alone from now on.
+  std::set<TrialNumber> loners = {};
+};
+
+// Of what the tuner said of it.
+SweepHere Understand(const SweepInfo& info);
+
+}  // namespace tune

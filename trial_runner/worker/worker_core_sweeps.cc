@@ -1,0 +1,102 @@
+// The sweeps that a worker works for: those that it takes up, and those that are over for it.
+#include <algorithm>
+
+#include "trial_runner/placement.h"
+#include "trial_runner/secrets.h"
+#include "trial_runner/worker/worker_core.h"
+
+namespace tune {
+
+void WorkerCore::On(const Welcome& message, Instant now) {
+  next_heartbeat_ = now + Milliseconds(message.heartbeat_ms);
+  if (!is_up_) {
+    std::string names;
+    for (const SweepInfo& info : message.sweeps)
+      names += (names.empty() ? "" : ", ") + info.experiment;
+    Say(reconnect_count_ > 0 ? "is connected again to " + names
+                             : "joined " + names + " as " + options_.hello.name + ", with " +
+                                   DescribeCapacity(options_.hello.capacity));
+  }
+  reconnect_count_ = 0;
+  welcome_ = message;
+  std::vector<ExperimentId> over;
+  for (const auto& [id, sweep] : sweeps_) {
+    const bool goes_on = std::any_of(message.sweeps.begin(), message.sweeps.end(),
+                                     [id](const SweepInfo& info) { return info.sweep == id; });
+    if (!goes_on) over.push_back(id);
+  }
+  for (const ExperimentId id : over) Forget(id, now);
+  for (const SweepInfo& info : message.sweeps) TakeUp(info, now);
+  if (!std::exchange(is_up_, true)) SendAgain();
+  CheckVariables(now);
+}
+
+void WorkerCore::On(const SweepInfo& message, Instant now) {
+  TakeUp(message, now);
+  CheckVariables(now);
+}
+
+void WorkerCore::CheckVariables(Instant now) {
+  if (!options_.has_variable || options_.is_local) return;
+  for (const auto& [id, sweep] : sweeps_) {
+    for (const std::string& name : VariablesFromEnvironment(sweep.trainable)) {
+      if (!options_.has_variable(name)) return LeaveUnfit(DescribeMissingVariable(name), now);
+    }
+  }
+}
+
+void WorkerCore::TakeUp(const SweepInfo& info, Instant now) {
+  if (const auto known = sweeps_.find(info.sweep); known != sweeps_.end()) {
+    SweepInfo with_its_package = known->second.info;
+    with_its_package.package = info.package;
+    if (with_its_package != info) Forget(info.sweep, now);
+  }
+  const auto [entry, is_new] = sweeps_.try_emplace(info.sweep, Understand(info));
+  SweepHere& sweep = entry->second;
+  if (is_new) return GetReadyFor(sweep, now);
+  if (sweep.info.package == info.package) return;
+  // Another content of the same sweep: what was held back for the old one begins in the new one.
+  sweep.info.package = info.package;
+  sweep.wanted.reset();
+  sweep.found.reset();
+  for (const auto& [id, process] : processes_) {
+    if (process.sweep != info.sweep) continue;
+    for (const auto& [lane, running] : process.running) {
+      if (running.is_held_back) AskForPlace(running.start);
+    }
+  }
+}
+
+// A process that runs nothing yet is for the first sweep that there is.
+void WorkerCore::GetReadyFor(const SweepHere& sweep, Instant now) {
+  if (!sweep.program.ok()) return;
+  for (auto& [id, process] : processes_) {
+    if (!process.sweep && process.program != *sweep.program) Doom(id, process, true, now);
+  }
+  const bool has_one = std::any_of(processes_.begin(), processes_.end(),
+                                   [](const auto& entry) { return !entry.second.is_doomed; });
+  if (!has_one) Spawn(*sweep.program, 0, {});
+}
+
+// What ran for it is over, and nothing is said of it.
+void WorkerCore::Forget(ExperimentId sweep, Instant now) {
+  const auto is_its = [sweep](const AttemptRef& ref) { return ref.sweep == sweep; };
+  std::erase_if(unacknowledged_, [&](const Unacknowledged& entry) { return is_its(entry.ref); });
+  std::erase_if(queue_, [&](const StartAttempt& start) { return is_its(start.ref); });
+  running_count_ -= static_cast<int64_t>(
+      std::erase_if(lingering_, [&](const auto& entry) { return is_its(entry.first); }));
+  for (auto& [id, process] : processes_) {
+    if (process.sweep != sweep) continue;
+    for (const auto& [lane, running] : process.running) {
+      running_.erase(running.start.ref.epoch);
+      --running_count_;
+    }
+    process.running.clear();
+    Doom(id, process, true, now);
+  }
+  cache_.Forget(sweep);
+  sweeps_.erase(sweep);
+  effects_.push_back(LeaveSweep{sweep});
+}
+
+}  // namespace tune
