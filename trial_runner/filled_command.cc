@@ -10,6 +10,7 @@
 #include "core/nearest_name.h"
 #include "trial_runner/command_keys.h"
 #include "trial_runner/command_spec.h"
+#include "trial_runner/parameter_variables.h"
 
 namespace tune {
 namespace {
@@ -228,6 +229,29 @@ Status CommandSpec::CheckParameters(const std::vector<std::string>& known) const
   return OkStatus();
 }
 
+namespace {
+
+Status TooLong(const std::string& what, size_t bytes) {
+  return InvalidArgument(what + ": " + std::to_string(bytes) +
+                         " bytes, and the system takes at most " +
+                         std::to_string(kArgumentBytesMax) +
+                         "; let the program take the value from TUNE_CONFIG or tune.config()");
+}
+
+Status CheckLengths(const FilledCommand& filled) {
+  for (size_t i = 0; i < filled.arguments.size(); ++i) {
+    const size_t bytes = filled.arguments[i].size();
+    if (bytes > kArgumentBytesMax) return TooLong("command: argument " + std::to_string(i), bytes);
+  }
+  for (const auto& [name, value] : filled.environment) {
+    const size_t bytes = name.size() + 1 + value.size();
+    if (bytes > kArgumentBytesMax) return TooLong("env: " + name, bytes);
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 Result<FilledCommand> CommandSpec::Fill(const Value& config, const Value& own) const {
   Value values = config;
   values.Set("tune", own);
@@ -257,6 +281,7 @@ Result<FilledCommand> CommandSpec::Fill(const Value& config, const Value& own) c
     Result<std::string> value = text.text.Fill(values);
     if (value.ok()) filled.environment.emplace_back(name, *std::move(value));
   }
+  TUNE_RETURN_IF_ERROR(CheckLengths(filled));
   for (const FileMetric& metric : file_metrics_) {
     TUNE_ASSIGN_OR_RETURN(filled.metric_files.emplace_back(), metric.path.Fill(values));
   }

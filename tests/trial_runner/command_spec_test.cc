@@ -44,6 +44,19 @@ Result<FilledCommand> Fill(const CommandSpec& spec, const std::string& config) {
   return spec.Fill(*ParseJson(config), Own());
 }
 
+TEST(CommandSpec, RefusesAnArgumentOrAVariableThatTheSystemDoesNotTake) {
+  const CommandSpec argument = Parsed(R"({"command": ["a", "{text}"]})");
+  const CommandSpec variable = Parsed(R"({"command": ["a"], "env": {"T": "{text}"}})");
+  const auto text = [](size_t bytes) { return R"({"text":")" + std::string(bytes, 'x') + "\"}"; };
+  EXPECT_TRUE(Fill(argument, text(131'071)).ok());
+  EXPECT_THAT(Fill(argument, text(131'072)).status().message(),
+              testing::StartsWith("command: argument 1: 131072 bytes, and the system takes at most "
+                                  "131071; let the program take the value from TUNE_CONFIG"));
+  EXPECT_TRUE(Fill(variable, text(131'069)).ok());
+  EXPECT_THAT(Fill(variable, text(131'070)).status().message(),
+              testing::StartsWith("env: T: 131072 bytes"));
+}
+
 // ---- reading
 
 TEST(CommandSpec, ReadsAProgramAndItsArguments) {

@@ -25,7 +25,8 @@ void AddParameters(const Value& config, Environment& environment) {
   const auto shared = SharedVariables(names);
   for (const auto& [name, text] : texts) {
     const std::string variable = ParameterVariable(name);
-    if (!shared.contains(variable)) environment[variable] = text;
+    const bool is_short = variable.size() + 1 + text.size() <= kArgumentBytesMax;
+    if (is_short && !shared.contains(variable)) environment[variable] = text;
   }
 }
 
