@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,16 +16,14 @@
 #include <variant>
 
 #include "core/check.h"
-#include "core/json.h"
 #include "core/posix/disk_room.h"
 #include "core/posix/durable_file.h"
 #include "core/posix/environment.h"
 #include "core/posix/plain_file.h"
+#include "trial_runner/command/command_attempt.h"
 #include "trial_runner/command/program_checkpoint.h"
-#include "trial_runner/command/setup_place.h"
 #include "trial_runner/command/shared_folder.h"
 #include "trial_runner/end_notes.h"
-#include "trial_runner/find_program.h"
 #include "trial_runner/secrets.h"
 #include "trial_runner/worker/oom_kills.h"
 #include "trial_runner/worker/process_tree.h"
@@ -41,90 +38,11 @@ constexpr Duration kMemoryLookPause = Milliseconds(250);
 constexpr Duration kLeavePatience = Seconds(1);
 constexpr int kLooksWithoutMax = 4;
 constexpr Duration kLeaveLookPause = Milliseconds(20);
-constexpr Duration kSetupLookPause = Milliseconds(100);
-constexpr Duration kStartPause = Milliseconds(250);
-constexpr uint64_t kMetricFileBytesMax = 64u << 20;
-
-Environment OurEnvironment() {
-  Environment variables;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string text = *variable;
-    const size_t equals = text.find('=');
-    if (equals != std::string::npos) variables[text.substr(0, equals)] = text.substr(equals + 1);
-  }
-  return variables;
-}
 
 // "SIGSEGV".
 std::string SignalName(int signal) {
   const char* const name = sigabbrev_np(signal);
   return name == nullptr ? "signal " + std::to_string(signal) : std::string("SIG") + name;
-}
-
-// The worker is gone: nothing that it started stays.
-[[noreturn]] void LeaveWithAll() {
-  EndDescendants();
-  _exit(1);
-}
-
-// What tells whether a file was written again. By its own clock: a server may have another one.
-struct FileState {
-  ino_t inode = 0;
-  int64_t bytes = 0;
-  int64_t seconds = 0, nanoseconds = 0;
-  friend bool operator==(const FileState&, const FileState&) = default;
-};
-
-FileState StateOf(const struct stat& info) {
-  return {info.st_ino, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
-}
-
-std::vector<std::optional<FileState>> StatesOf(const std::vector<std::string>& files,
-                                               const std::string& folder) {
-  std::vector<std::optional<FileState>> states;
-  for (const std::string& file : files) {
-    struct stat info;
-    const bool is_there = stat((fs::path(folder) / file).c_str(), &info) == 0;
-    states.push_back(is_there ? std::optional(StateOf(info)) : std::nullopt);
-  }
-  return states;
-}
-
-// A file that waits for a writer has no end, and one that the attempt has not written is another's.
-Status CheckMetricFile(const std::string& path, const std::optional<FileState>& before) {
-  struct stat info;
-  if (stat(path.c_str(), &info) != 0) return OkStatus();  // Told when it is read.
-  if (!S_ISREG(info.st_mode)) return InvalidArgument("it is no file with an end");
-  if (before != StateOf(info)) return OkStatus();
-  return InvalidArgument(
-      "it was there before this attempt began, which has not written it; a file for each trial is "
-      "{tune.dir}/" +
-      fs::path(path).filename().string());
-}
-
-Result<Metrics> ReadFileMetrics(const CommandSpec& spec, const std::vector<std::string>& files,
-                                const std::string& folder,
-                                const std::vector<std::optional<FileState>>& before) {
-  Metrics metrics;
-  for (size_t i = 0; i < files.size(); ++i) {
-    const FileMetric& wanted = spec.file_metrics()[i];
-    const std::string path = (fs::path(folder) / files[i]).string();
-    const std::string label = wanted.metric + ": " + files[i];
-    TUNE_RETURN_IF_ERROR(CheckMetricFile(path, before[i]).At(label));
-    const Result<std::string> text = ReadFile(path, kMetricFileBytesMax);
-    if (!text.ok()) return text.status().At(label);
-    const Result<Value> document = ParseJson(*text, JsonDialect::kWithNaN);
-    if (!document.ok()) return document.status().At(label);
-    const Result<double> number = NumberUnder(*document, wanted.key);
-    if (!number.ok()) return number.status().At(label);
-    metrics.emplace_back(wanted.metric, *number);
-  }
-  return metrics;
-}
-
-std::string FolderOf(const TrialStart& start) {
-  return start.place.folder.empty() ? WorkingFolder(start.trainable, start.base_dir)
-                                    : start.place.folder;
 }
 
 bool TakesNoWrites(const std::string& folder) {
@@ -139,40 +57,17 @@ EndDetail WhichDisk(const TrialStart& start, bool is_of_program) {
   return is_own ? EndDetail::kOwnDiskFull : EndDetail::kDiskFull;
 }
 
-void AddTo(OutputTail& tail, const std::vector<OutputPiece>& output) {
-  for (const OutputPiece& piece : output) tail.Add(piece.text);
-}
-
 }  // namespace
 
-// One that is under way.
-struct CommandRunner::Attempt {
-  Attempt(const TrialStart& s, CommandSpec parsed)
-      : start(s), spec(std::move(parsed)), trial(start, spec), place(start) {}
+std::string CommandRunner::FolderOf(const TrialStart& start) {
+  return start.place.folder.empty() ? WorkingFolder(start.trainable, start.base_dir)
+                                    : start.place.folder;
+}
 
-  const TrialStart& start;
-  const CommandSpec spec;
-  CommandTrial trial;
-  CheckpointPlace place;
-  std::optional<ProgramServer> server;                 // There from the beginning on.
-  std::string folder;                                  // The program's,
-  bool is_in_read_only_folder = false;                 // which was so from the beginning.
-  std::vector<std::optional<FileState>> files_before;  // Those with metrics, at its start.
-  FilledCommand filled;
-  Environment environment;
-  FileDescriptor setup_hold;  // What `setup` made stays as long as this is open.
-  CpuShare cpus;
-  std::optional<MemoryGroup> memory;
-  bool has_exceeded_memory = false;
-  Instant memory_seen_at;
-  std::optional<Program> program;
-  std::optional<int64_t> oom_kills_before;  // Of the system, of whatever it killed.
-  std::optional<ClientId> asks_for_next;    // It has ended, and its program lives on.
-  bool is_signalled = false;                // That it does is not sure.
-  std::optional<SharedFolder> shared_folder;
-  std::vector<std::string> notes;  // What may be wrong with its values.
-  std::optional<FinishAttempt> finish;
-};
+void CommandRunner::LeaveWithAll() {
+  EndDescendants();
+  _exit(1);
+}
 
 CommandRunner::CommandRunner(WorkerLine& worker, const Clock& clock, std::string program_folder)
     : worker_(worker), clock_(clock), program_folder_(std::move(program_folder)) {
@@ -277,197 +172,6 @@ void CommandRunner::HandOver(Served served, Attempt& attempt) {
   attempt.cpus = std::move(served.cpus);
   attempt.program = std::move(served.program);
   attempt.server->Reply(served.client, EncodeNextTrial(variables));
-}
-
-// ---- beginning
-
-// kResourceExhausted: a disk takes no writes, and nothing else.
-Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const TrialStart& start) {
-  if (!start.trainable.is_map() || start.trainable.Find("command") == nullptr) {
-    return InvalidArgument("this program runs the trainable command alone");
-  }
-  TUNE_ASSIGN_OR_RETURN(CommandSpec spec, CommandSpec::Parse(start.trainable));
-  const Environment ours = OurEnvironment();
-  for (const std::string& name : VariablesFromEnvironment(start.trainable)) {
-    if (!ours.contains(name)) return FailedPrecondition(DescribeMissingVariable(name));
-  }
-  auto attempt = std::make_unique<Attempt>(start, std::move(spec));
-  TUNE_ASSIGN_OR_RETURN(attempt->filled, attempt->spec.Fill(start.config, OwnValues(start)));
-  attempt->folder = FolderOf(start);
-  attempt->is_in_read_only_folder = IsDiskReadOnly(attempt->folder);
-  if (!CanServe(*attempt)) EndServed();
-  std::optional<Served> served = std::exchange(served_, std::nullopt);
-  if (served) {
-    TUNE_ASSIGN_OR_RETURN(attempt->server,
-                          ProgramServer::OpenAfter(std::move(served->server), served->client));
-  } else {
-    TUNE_ASSIGN_OR_RETURN(attempt->server, ProgramServer::Open());
-  }
-
-  ProgramPlaces places;
-  places.socket = attempt->server->name();
-  places.config_file = start.artifact_dir + "/config.json";
-  places.program_folder = program_folder_;
-  std::error_code error;
-  const std::string python_folder = program_folder_ + "/python";
-  if (fs::is_directory(python_folder, error)) places.python_folder = python_folder;
-  if (!start.checkpoint_path.empty()) {
-    Result<std::string> restored = VerifyProgramCheckpoint(start.checkpoint_path);
-    // Whatever is wrong with it: the one before may be whole.
-    if (!restored.ok()) return DataLoss(restored.status().message());
-    places.restored = *std::move(restored);
-  }
-  TUNE_RETURN_IF_ERROR(MakeFolder(start.artifact_dir));
-  TUNE_RETURN_IF_ERROR(WriteFile(places.config_file, ToJsonForYaml(start.config) + "\n"));
-  attempt->environment = ProgramEnvironment(ours, start, places, attempt->filled.environment);
-  if (!served) TUNE_RETURN_IF_ERROR(SetUp(*attempt));
-  attempt->shared_folder.emplace(attempt->folder, start.artifact_dir, attempt->filled.metric_files,
-                                 ToJson(start.config));
-  attempt->shared_folder->Begin();
-  attempt->oom_kills_before = ReadOomKills(FindOomKillFiles());
-  if (served) {
-    HandOver(*std::move(served), *attempt);
-  } else {
-    TUNE_RETURN_IF_ERROR(StartProgram(*attempt));
-  }
-  return attempt;
-}
-
-Status CommandRunner::StartProgram(Attempt& attempt) {
-  const TrialStart& start = attempt.start;
-  ProgramOptions options;
-  options.arguments = attempt.filled.arguments;
-  options.environment = attempt.environment;
-  options.folder = attempt.folder;
-  attempt.cpus = CpuShare::Take(start.threads);
-  options.cpus = attempt.cpus.cpus();
-  if (start.memory_bytes > 0) {
-    attempt.memory.emplace(start.memory_bytes, "tune-" + std::to_string(getpid()) + "-" +
-                                                   std::to_string(start.trial.value) + "-" +
-                                                   std::to_string(start.attempt.value));
-    options.cgroup_procs = attempt.memory->procs_fd();
-    if (!attempt.memory->is_enforced()) {
-      std::printf("tune: no memory cgroup can be made here: the limit of %lld bytes is watched\n",
-                  static_cast<long long>(start.memory_bytes));
-      std::fflush(stdout);
-    }
-  }
-  TUNE_RETURN_IF_ERROR(CheckMachine(attempt));
-  attempt.files_before = StatesOf(attempt.filled.metric_files, attempt.folder);
-  TUNE_ASSIGN_OR_RETURN(attempt.program, StartWhenThereIsRoom(options));
-  return OkStatus();
-}
-
-// Whether what every trial of the sweep needs is here. A program that a parameter names is the
-// configuration's matter.
-Status CommandRunner::CheckMachine(const Attempt& attempt) {
-  std::error_code ignored;
-  if (!fs::is_directory(attempt.folder, ignored)) {
-    return FailedPrecondition("working_dir: there is no folder " + attempt.folder);
-  }
-  const std::optional<std::string> program = attempt.spec.program();
-  if (!program) return OkStatus();
-  const auto path = attempt.environment.find("PATH");
-  const Status found =
-      FindProgram(*program, path == attempt.environment.end() ? "" : path->second, attempt.folder)
-          .status();
-  return found.ok() ? found : FailedPrecondition(found.message());
-}
-
-// A machine that is full at the moment is no fault of the trial's: its start waits.
-Result<Program> CommandRunner::StartWhenThereIsRoom(const ProgramOptions& options) {
-  Result<Program> program = Program::Start(options);
-  if (program.status().code() == StatusCode::kResourceExhausted) {
-    std::printf("tune: %s; trying again until it starts\n", program.status().message().c_str());
-    std::fflush(stdout);
-  }
-  while (program.status().code() == StatusCode::kResourceExhausted) {
-    pollfd fds[] = {worker_.ToPoll(), {signals_.get(), POLLIN, 0}};
-    poll(fds, 2, static_cast<int>(kStartPause.us / 1000));
-    if (fds[0].revents != 0 || fds[1].revents != 0) LeaveWithAll();
-    program = Program::Start(options);
-  }
-  return program;
-}
-
-// Where the program runs, where its trial's files go and where its setup lies.
-std::vector<std::string> CommandRunner::FoldersOf(const Attempt& attempt) {
-  std::vector<std::string> folders = {attempt.folder, attempt.start.artifact_dir};
-  const auto setup = attempt.environment.find("TUNE_SETUP_DIR");
-  if (setup != attempt.environment.end()) folders.push_back(setup->second);
-  return folders;
-}
-
-bool CommandRunner::IsFullUnder(const Attempt& attempt) {
-  const std::vector<std::string> folders = FoldersOf(attempt);
-  return std::any_of(folders.begin(), folders.end(), IsDiskFull);
-}
-
-// One of them is read-only now that was not when the attempt began.
-bool CommandRunner::HasBecomeReadOnly(const Attempt& attempt) {
-  const std::vector<std::string> folders = FoldersOf(attempt);
-  return std::any_of(folders.begin(), folders.end(), [&attempt](const std::string& folder) {
-    const bool was_so = attempt.is_in_read_only_folder && folder == attempt.folder;
-    return !was_so && IsDiskReadOnly(folder);
-  });
-}
-
-// ---- setup
-
-// Once for all trials on this machine that need the same: who finds it undone does it, the others
-// wait.
-Status CommandRunner::SetUp(Attempt& attempt) {
-  if (attempt.spec.setup().empty()) return OkStatus();
-  const SetupPlace place(attempt.start, attempt.spec.setup(), attempt.folder,
-                         attempt.environment["PATH"]);
-  attempt.environment["TUNE_SETUP_DIR"] = place.folder();
-  TUNE_ASSIGN_OR_RETURN(SetupPlace::Claim claim, place.Ask());
-  if (claim.turn == SetupPlace::Turn::kWait) {
-    std::printf("tune: setup: waiting for another trial of this machine in %s\n",
-                place.folder().c_str());
-    std::fflush(stdout);
-  }
-  while (claim.turn == SetupPlace::Turn::kWait) {
-    pollfd fds[] = {worker_.ToPoll(), {signals_.get(), POLLIN, 0}};
-    poll(fds, 2, static_cast<int>(kSetupLookPause.us / 1000));
-    if (fds[0].revents != 0 || fds[1].revents != 0) LeaveWithAll();
-    TUNE_ASSIGN_OR_RETURN(claim, place.Ask());
-  }
-  if (claim.turn == SetupPlace::Turn::kToMake) {
-    for (const std::string& line : attempt.spec.setup()) {
-      TUNE_RETURN_IF_ERROR(RunSetup(attempt, line));
-    }
-    TUNE_RETURN_IF_ERROR(place.Finish(claim));
-  }
-  attempt.setup_hold = std::move(claim.hold);
-  return OkStatus();
-}
-
-Status CommandRunner::RunSetup(const Attempt& attempt, const std::string& line) {
-  std::printf("tune: setup: %s\n", line.c_str());
-  std::fflush(stdout);
-  ProgramOptions options;
-  options.arguments = {"/bin/sh", "-c", line};
-  options.environment = attempt.environment;
-  options.folder = attempt.folder;
-  TUNE_ASSIGN_OR_RETURN(Program program, StartWhenThereIsRoom(options));
-  OutputTail tail;
-  while (true) {
-    std::vector<pollfd> fds = {worker_.ToPoll(), {signals_.get(), POLLIN, 0}};
-    program.AddTo(fds, true);
-    poll(fds.data(), fds.size(), -1);
-    if (fds[0].revents != 0 || fds[1].revents != 0) LeaveWithAll();
-    AddTo(tail, program.TakeOutput());
-    const std::optional<int> status = program.TakeEnd();
-    if (!status) continue;
-    EndDescendants();
-    AddTo(tail, program.TakeOutput());
-    if (*status == 0) return OkStatus();
-    const std::string why = "setup: '" + line + "' failed: " + tail.Cause();
-    const bool has_met_it = (tail.SpeaksOfFullDisk() && IsFullUnder(attempt)) ||
-                            (tail.SpeaksOfReadOnlyDisk() && HasBecomeReadOnly(attempt));
-    return has_met_it ? ResourceExhausted(why) : InvalidArgument(why);
-  }
 }
 
 // ---- the program runs

@@ -48,6 +48,9 @@ class CommandRunner {
     DeviceEnvironment devices;
   };
 
+  static std::string FolderOf(const TrialStart& start);  // Its program's.
+  // The worker is gone: nothing that it started stays.
+  [[noreturn]] static void LeaveWithAll();
   std::optional<TrialEnd> RunAttempt(const TrialStart& start);
   Result<std::unique_ptr<Attempt>> Begin(const TrialStart& start);
   void KeepServed(Attempt& attempt);

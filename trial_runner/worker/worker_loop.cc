@@ -5,21 +5,15 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
-#include <system_error>
 #include <utility>
 
 #include "core/check.h"
@@ -41,16 +35,8 @@ bool StartOnDevices(const std::vector<ToWorker>& messages) {
   });
 }
 
-// What an epoll entry is about: the low bits say which, the rest is the process.
-enum Source : uint64_t { kInbox, kSignals, kSocket, kOutput, kExit, kSourceCount };
-
-uint64_t Tag(Source source, ProcessId id = {}) {
-  return static_cast<uint64_t>(id.value) * kSourceCount + source;
-}
-
 constexpr Duration kClosePatience = Seconds(1);
 constexpr Duration kMemoryLookPause = Seconds(1);
-constexpr Duration kStartPause = Milliseconds(250);
 
 // "SIGSEGV".
 std::string SignalName(int signal) {
@@ -59,85 +45,6 @@ std::string SignalName(int signal) {
 }
 
 }  // namespace
-
-// ---- inbox
-
-TunerInbox::TunerInbox() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  TUNE_CHECK(event_.is_open());
-}
-
-void TunerInbox::OnMessages(std::vector<ToWorker> messages) {
-  const std::lock_guard lock(mutex_);
-  const bool was_empty = content_.messages.empty() && !content_.closed;
-  for (ToWorker& message : messages) content_.messages.push_back(std::move(message));
-  if (was_empty) Announce();
-}
-
-void TunerInbox::OnClosed(Status reason) {
-  const std::lock_guard lock(mutex_);
-  content_.closed = std::move(reason);
-  Announce();
-}
-
-void TunerInbox::OnPlace(ExperimentId sweep, const WantedPlace& wanted, Result<FoundPlace> found) {
-  const std::lock_guard lock(mutex_);
-  content_.places.push_back({sweep, wanted, std::move(found)});
-  Announce();
-}
-
-void TunerInbox::OnCheckpointKept(const AttemptRef& ref, Result<KeptCheckpoint> kept) {
-  const std::lock_guard lock(mutex_);
-  content_.kept.emplace_back(ref, std::move(kept));
-  Announce();
-}
-
-void TunerInbox::OnCheckpointObtained(const AttemptRef& ref, Result<CheckpointCopy> copy) {
-  const std::lock_guard lock(mutex_);
-  content_.obtained.emplace_back(ref, std::move(copy));
-  Announce();
-}
-
-void TunerInbox::OnDevices(std::vector<DeviceReading> readings) {
-  const std::lock_guard lock(mutex_);
-  content_.devices = std::move(readings);
-  Announce();
-}
-
-void TunerInbox::Announce() {
-  const uint64_t one = 1;
-  TUNE_CHECK(write(event_.get(), &one, sizeof one) == sizeof one);
-}
-
-TunerInbox::Content TunerInbox::Take() {
-  uint64_t count = 0;
-  const std::lock_guard lock(mutex_);
-  if (read(event_.get(), &count, sizeof count) < 0) return {};  // Nothing since the last time.
-  return std::exchange(content_, {});
-}
-
-// ---- output
-
-void OutputLog::Append(std::string_view text) {
-  constexpr std::string_view kCut = "\n[what follows is not kept: the log has reached its limit]\n";
-  if (text.empty() || bytes_ > limits::kAttemptLogBytesMax) return;
-  if (!file_.is_open()) {
-    std::error_code ignored;
-    std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
-    file_ = FileDescriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-    struct stat status = {};
-    if (!file_.is_open() || fstat(file_.get(), &status) != 0) return;
-    bytes_ = status.st_size;
-  }
-  const auto room = static_cast<size_t>(std::max<int64_t>(0, limits::kAttemptLogBytesMax - bytes_));
-  const bool is_cut = text.size() > room;
-  const std::string_view kept = text.substr(0, room);
-  bytes_ += static_cast<int64_t>(text.size());
-  // A log is no result: a full disk shows where results are written.
-  if (write(file_.get(), kept.data(), kept.size()) < 0) return;
-  if (is_cut && write(file_.get(), kCut.data(), kCut.size()) < 0) return;
-}
-
-// ---- the loop
 
 WorkerLoop::WorkerLoop(WorkerCore& core, TunerInbox& inbox, const Clock& clock,
                        std::string program_folder, PackageFetcher* fetcher,
@@ -442,170 +349,5 @@ DevicesSeen WorkerLoop::Interpret(const std::vector<DeviceReading>& readings) co
   }
   return seen;
 }
-
-// ---- effects
-
-void WorkerLoop::Perform() {
-  for (std::vector<Effect> effects = core_.TakeEffects(); !effects.empty();
-       effects = core_.TakeEffects()) {
-    for (Effect& effect : effects) {
-      std::visit([this](auto& e) { Do(e); }, effect);
-    }
-    for (const auto& [id, end] : std::exchange(early_ends_, {})) {
-      core_.OnProcessEnded(id, end, clock_.Now());
-    }
-  }
-}
-
-void WorkerLoop::Do(SendToTuner& effect) { to_send_.push_back(std::move(effect.message)); }
-
-void WorkerLoop::Do(const SpawnProcess& effect) {
-  if (waiting_.empty()) {
-    Result<TrialProcess> process = StartTrialProcess(
-        {ProgramForProcessor(program_folder_, effect.program), effect.threads, effect.devices});
-    if (process.ok()) return TakeProcess(effect, *std::move(process));
-    if (process.status().code() != StatusCode::kResourceExhausted) {
-      early_ends_.emplace_back(effect.process, ProcessEnd{0, "", process.status().message()});
-      return;
-    }
-    Print(process.status().message() + "; its trial waits, and is tried again until it starts",
-          true);
-    start_again_at_ = clock_.Now() + kStartPause;
-  }
-  waiting_.emplace(effect.process, WaitingStart{effect});  // Behind those that wait already.
-}
-
-// In order, as far as there is room.
-void WorkerLoop::StartWaiting() {
-  start_again_at_.reset();
-  while (!waiting_.empty()) {
-    const auto first = waiting_.begin();
-    const SpawnProcess& effect = first->second.effect;
-    Result<TrialProcess> process = StartTrialProcess(
-        {ProgramForProcessor(program_folder_, effect.program), effect.threads, effect.devices});
-    if (process.status().code() == StatusCode::kResourceExhausted) {
-      core_.GiveUpIdle();
-      start_again_at_ = clock_.Now() + kStartPause;
-      return;
-    }
-    WaitingStart start = std::move(first->second);
-    waiting_.erase(first);
-    if (!process.ok()) {
-      early_ends_.emplace_back(start.effect.process, ProcessEnd{0, "", process.status().message()});
-      continue;
-    }
-    TakeProcess(start.effect, *std::move(process));
-    Trial& trial = trials_.at(start.effect.process);
-    trial.outbox = std::move(start.outbox);
-    trial.logs = std::move(start.logs);
-    FlushSocket(start.effect.process, trial);
-  }
-}
-
-void WorkerLoop::TakeProcess(const SpawnProcess& effect, TrialProcess process) {
-  Trial& trial = trials_[effect.process];
-  trial.process = std::move(process);
-  trial.runs_user_programs = RunsUserPrograms(effect.program);
-  Watch(trial.process.socket.get(), Tag(kSocket, effect.process), EPOLLIN);
-  Watch(trial.process.output.get(), Tag(kOutput, effect.process), EPOLLIN);
-  Watch(trial.process.pid_fd.get(), Tag(kExit, effect.process), EPOLLIN);
-}
-
-void WorkerLoop::Do(const WriteToProcess& effect) {
-  if (const auto waiting = waiting_.find(effect.process); waiting != waiting_.end()) {
-    waiting->second.outbox += effect.line;
-    return;
-  }
-  const auto found = trials_.find(effect.process);
-  if (found == trials_.end() || found->second.is_closed) return;
-  Trial& trial = found->second;
-  size_t sent = 0;
-  if (trial.outbox.empty()) {
-    const ssize_t count = send(trial.process.socket.get(), effect.line.data(), effect.line.size(),
-                               MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (count > 0) sent = static_cast<size_t>(count);
-  }
-  if (sent == effect.line.size()) return;
-  trial.outbox += effect.line.substr(sent);
-  FlushSocket(effect.process, trial);
-}
-
-void WorkerLoop::Do(const KeepOutput& effect) {
-  if (const auto waiting = waiting_.find(effect.process); waiting != waiting_.end()) {
-    waiting->second.logs.clear();
-    for (const std::string& path : effect.paths) waiting->second.logs.emplace_back(path);
-    return;
-  }
-  const auto found = trials_.find(effect.process);
-  if (found == trials_.end()) return;
-  ReadOutput(effect.process);
-  std::vector<OutputLog> logs;
-  for (const std::string& path : effect.paths) {
-    std::vector<OutputLog>& open = found->second.logs;
-    const auto kept = std::find_if(open.begin(), open.end(),
-                                   [&path](const OutputLog& log) { return log.path() == path; });
-    if (kept == open.end()) {
-      logs.emplace_back(path);
-    } else {
-      logs.push_back(std::move(*kept));
-    }
-  }
-  found->second.logs = std::move(logs);
-}
-
-void WorkerLoop::Do(const SignalProcess& effect) {
-  if (waiting_.erase(effect.process) > 0) {
-    early_ends_.emplace_back(effect.process, ProcessEnd{0, effect.kill ? "SIGKILL" : "SIGTERM"});
-    return;
-  }
-  const auto found = trials_.find(effect.process);
-  if (found == trials_.end()) return;
-  if (!effect.kill) {
-    kill(-found->second.process.pid, SIGTERM);
-    return;
-  }
-  found->second.was_killed = true;
-  ReadOutput(effect.process);
-  Kill(found->second);
-}
-
-void WorkerLoop::Do(const PrintLine& effect) { Print(effect.text, effect.has_time); }
-void WorkerLoop::Do(const PrintNote& effect) { Print(effect.text, true); }
-
-// The time is for workers that have long run when somebody looks at them.
-void WorkerLoop::Print(const std::string& text, bool has_time) const {
-  const std::string time = has_time ? FormatInstant(clock_.Now()).substr(0, 19) + "Z " : "";
-  std::fprintf(stderr, "tune worker: %s%s\n", time.c_str(), PrintableLines(text).c_str());
-}
-
-void WorkerLoop::Do(const FindPlace& effect) {
-  TUNE_CHECK(fetcher_ != nullptr);
-  // The inbox outlives us.
-  fetcher_->Begin(
-      effect.sweep, effect.wanted,
-      [&inbox = inbox_](ExperimentId sweep, const WantedPlace& wanted, Result<FoundPlace> found) {
-        inbox.OnPlace(sweep, wanted, std::move(found));
-      });
-}
-
-void WorkerLoop::Do(const LeaveSweep& effect) {
-  if (fetcher_ != nullptr) fetcher_->Leave(effect.sweep);
-  if (carrier_ != nullptr) carrier_->Leave(effect.sweep);
-}
-
-void WorkerLoop::Do(const ConnectToTuner&) {
-  link_.reset();
-  TunerInbox::Content left = inbox_.Take();  // Of the connection that was given up.
-  for (auto& [sweep, wanted, found] : left.places) {
-    inbox_.OnPlace(sweep, wanted, std::move(found));
-  }
-  for (auto& [ref, kept] : left.kept) inbox_.OnCheckpointKept(ref, std::move(kept));
-  for (auto& [ref, copy] : left.obtained) inbox_.OnCheckpointObtained(ref, std::move(copy));
-  to_send_.clear();
-  is_link_closed_ = false;
-  link_ = (*connect_)(inbox_);
-}
-
-void WorkerLoop::Do(const ExitWorker& effect) { exit_status_ = effect.status; }
 
 }  // namespace tune

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,65 +19,13 @@
 #include "trial_runner/tuner_link.h"
 #include "trial_runner/worker/checkpoint_carrier.h"
 #include "trial_runner/worker/oom_kills.h"
+#include "trial_runner/worker/output_log.h"
 #include "trial_runner/worker/package_fetcher.h"
 #include "trial_runner/worker/trial_process.h"
+#include "trial_runner/worker/tuner_inbox.h"
 #include "trial_runner/worker/worker_core.h"
 
 namespace tune {
-
-// What came from the tuner and waits for the loop.
-class TunerInbox final : public TunerSink {
- public:
-  TunerInbox();
-
-  void OnMessages(std::vector<ToWorker> messages) override;
-  void OnClosed(Status reason) override;
-  // Not from the tuner itself: from the thread that looked for it.
-  void OnPlace(ExperimentId sweep, const WantedPlace& wanted, Result<FoundPlace> found);
-  // Nor these: from those that carry checkpoints.
-  void OnCheckpointKept(const AttemptRef& ref, Result<KeptCheckpoint> kept);
-  void OnCheckpointObtained(const AttemptRef& ref, Result<CheckpointCopy> copy);
-  // From the thread that watches the devices.
-  void OnDevices(std::vector<DeviceReading> readings);
-
-  // Readable when there is something to take.
-  int event_fd() const { return event_.get(); }
-  struct Content {
-    std::vector<ToWorker> messages;
-    std::optional<Status> closed;
-    struct Place {
-      ExperimentId sweep;
-      WantedPlace wanted;
-      Result<FoundPlace> found;
-    };
-    std::vector<Place> places;
-    std::vector<std::pair<AttemptRef, Result<KeptCheckpoint>>> kept;
-    std::vector<std::pair<AttemptRef, Result<CheckpointCopy>>> obtained;
-    std::optional<std::vector<DeviceReading>> devices;  // The latest.
-  };
-  Content Take();
-
- private:
-  void Announce();
-
-  FileDescriptor event_;
-  std::mutex mutex_;
-  Content content_;
-};
-
-// The output of a trial process, kept in the log of an attempt that it runs. A log that would
-// exceed limits::kAttemptLogBytesMax is cut there.
-class OutputLog {
- public:
-  explicit OutputLog(std::string path) : path_(std::move(path)) {}
-  const std::string& path() const { return path_; }
-  void Append(std::string_view text);
-
- private:
-  std::string path_;
-  FileDescriptor file_;  // Opened, and its folder made, by the first output.
-  int64_t bytes_ = 0;
-};
 
 class WorkerLoop {
  public:
@@ -110,6 +57,12 @@ class WorkerLoop {
     std::string outbox = {};
     std::vector<OutputLog> logs = {};
   };
+
+  // What an epoll entry is about: the low bits say which, the rest is the process.
+  enum Source : uint64_t { kInbox, kSignals, kSocket, kOutput, kExit, kSourceCount };
+  static uint64_t Tag(Source source, ProcessId id = {}) {
+    return static_cast<uint64_t>(id.value) * kSourceCount + source;
+  }
 
   void TakeProcess(const SpawnProcess& effect, TrialProcess process);
   void StartWaiting();

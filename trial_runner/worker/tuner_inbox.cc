@@ -1,0 +1,63 @@
+#include "trial_runner/worker/tuner_inbox.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/check.h"
+
+namespace tune {
+
+TunerInbox::TunerInbox() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  TUNE_CHECK(event_.is_open());
+}
+
+void TunerInbox::OnMessages(std::vector<ToWorker> messages) {
+  const std::lock_guard lock(mutex_);
+  const bool was_empty = content_.messages.empty() && !content_.closed;
+  for (ToWorker& message : messages) content_.messages.push_back(std::move(message));
+  if (was_empty) Announce();
+}
+
+void TunerInbox::OnClosed(Status reason) {
+  const std::lock_guard lock(mutex_);
+  content_.closed = std::move(reason);
+  Announce();
+}
+
+void TunerInbox::OnPlace(ExperimentId sweep, const WantedPlace& wanted, Result<FoundPlace> found) {
+  const std::lock_guard lock(mutex_);
+  content_.places.push_back({sweep, wanted, std::move(found)});
+  Announce();
+}
+
+void TunerInbox::OnCheckpointKept(const AttemptRef& ref, Result<KeptCheckpoint> kept) {
+  const std::lock_guard lock(mutex_);
+  content_.kept.emplace_back(ref, std::move(kept));
+  Announce();
+}
+
+void TunerInbox::OnCheckpointObtained(const AttemptRef& ref, Result<CheckpointCopy> copy) {
+  const std::lock_guard lock(mutex_);
+  content_.obtained.emplace_back(ref, std::move(copy));
+  Announce();
+}
+
+void TunerInbox::OnDevices(std::vector<DeviceReading> readings) {
+  const std::lock_guard lock(mutex_);
+  content_.devices = std::move(readings);
+  Announce();
+}
+
+void TunerInbox::Announce() {
+  const uint64_t one = 1;
+  TUNE_CHECK(write(event_.get(), &one, sizeof one) == sizeof one);
+}
+
+TunerInbox::Content TunerInbox::Take() {
+  uint64_t count = 0;
+  const std::lock_guard lock(mutex_);
+  if (read(event_.get(), &count, sizeof count) < 0) return {};  // Nothing since the last time.
+  return std::exchange(content_, {});
+}
+
+}  // namespace tune

@@ -1,0 +1,58 @@
+// What waits for a worker's loop: of the tuner, and of the threads that work beside the loop.
+//
+// Thread rule: any thread puts in, one takes out.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/posix/file_descriptor.h"
+#include "core/status.h"
+#include "trial_runner/devices/device_inventory.h"
+#include "trial_runner/tuner_link.h"
+#include "trial_runner/worker/work_place.h"
+
+namespace tune {
+
+class TunerInbox final : public TunerSink {
+ public:
+  TunerInbox();
+
+  void OnMessages(std::vector<ToWorker> messages) override;
+  void OnClosed(Status reason) override;
+  // Not from the tuner itself: from the thread that looked for it.
+  void OnPlace(ExperimentId sweep, const WantedPlace& wanted, Result<FoundPlace> found);
+  // Nor these: from those that carry checkpoints.
+  void OnCheckpointKept(const AttemptRef& ref, Result<KeptCheckpoint> kept);
+  void OnCheckpointObtained(const AttemptRef& ref, Result<CheckpointCopy> copy);
+  // From the thread that watches the devices.
+  void OnDevices(std::vector<DeviceReading> readings);
+
+  // Readable when there is something to take.
+  int event_fd() const { return event_.get(); }
+  struct Content {
+    std::vector<ToWorker> messages;
+    std::optional<Status> closed;
+    struct Place {
+      ExperimentId sweep;
+      WantedPlace wanted;
+      Result<FoundPlace> found;
+    };
+    std::vector<Place> places;
+    std::vector<std::pair<AttemptRef, Result<KeptCheckpoint>>> kept;
+    std::vector<std::pair<AttemptRef, Result<CheckpointCopy>>> obtained;
+    std::optional<std::vector<DeviceReading>> devices;  // The latest.
+  };
+  Content Take();
+
+ private:
+  void Announce();
+
+  FileDescriptor event_;
+  std::mutex mutex_;
+  Content content_;
+};
+
+}  // namespace tune
