@@ -14,6 +14,7 @@
 #include "tests/tuner/child_process.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
+#include "tuner/sqlite/database_file.h"
 
 namespace tune {
 namespace {

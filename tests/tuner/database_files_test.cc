@@ -11,6 +11,7 @@
 #include "tests/tuner/child_process.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
+#include "tuner/sqlite/database_file.h"
 #include "tuner/sqlite/schema.h"
 
 namespace tune {

@@ -11,6 +11,7 @@
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/control/control_socket.h"
 #include "tuner/sqlite/artifact_rows.h"
+#include "tuner/sqlite/database_file.h"
 
 namespace tune {
 

@@ -35,6 +35,7 @@
 #include "tuner/cli/program_output.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/sqlite/database.h"
+#include "tuner/sqlite/database_file.h"
 #include "tuner/sqlite/schema.h"
 
 namespace tune {

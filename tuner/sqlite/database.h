@@ -29,9 +29,6 @@ namespace tune {
 // "tune" in ASCII; stands in the file's header and tells our files from others.
 inline constexpr int64_t kApplicationId = 0x74756e65;
 
-// By its header. Any file is safe to ask about, also one that is open, or SQLite's beside it.
-bool IsTuneDatabase(const std::string& path);
-
 enum class Access {
   kRead,   // Never changes a row and never keeps the writer waiting; leaves no file behind where it
            // can.
@@ -201,14 +198,6 @@ class Transaction {
   explicit Transaction(Database* database) : database_(database) {}
   Database* database_;
 };
-
-// The checks of Database::Open that come before anything is opened for good or made. kNotFound:
-// missing or empty, unless kCreate may make it.
-Status CheckDatabaseFile(const std::string& path, Access access);
-
-// The name of a network file system where WAL cannot work ("NFS"), by the number of statfs(2);
-// nullptr for others.
-const char* NetworkFileSystemName(int64_t statfs_type);
 
 // "SQLite 3.40.1", of the library that is loaded.
 std::string SqliteLibraryVersion();

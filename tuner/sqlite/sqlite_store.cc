@@ -6,12 +6,12 @@
 #include <bit>
 #include <cmath>
 #include <filesystem>
-#include <string>
 #include <system_error>
 #include <utility>
 
 #include "core/json.h"
 #include "core/limits.h"
+#include "tuner/sqlite/database_file.h"
 #include "tuner/sqlite/integrity.h"
 #include "tuner/sqlite/journal_checksum.h"
 #include "tuner/sqlite/schema.h"
