@@ -213,13 +213,66 @@ Status CheckStillThere(const ExperimentSpec& spec, const ExperimentController& c
                          "trainable.working_dir=FOLDER");
 }
 
+void SayFinished(const StoredExperiment& experiment, const std::string& db_path) {
+  const bool has_limit = experiment.spec.find("\"sweep_time\"") != std::string::npos;
+  std::cerr << "sweep " << experiment.name << " is finished; nothing to resume ("
+            << ShellCommand("resume", experiment.name, db_path)
+            << " --samples N extends it, --errored tries failed trials again"
+            << (has_limit ? ", --set limits.sweep_time=TIME goes on after that limit" : "")
+            << ")\n";
+}
+
+Result<SweepSurroundings> SurroundingsOf(const ResumeOptions& options,
+                                         const StoredExperiment& experiment,
+                                         const ExperimentSpec& spec) {
+  SweepSurroundings surroundings;
+  surroundings.db_path = options.db_path;
+  surroundings.program_dir = options.program_dir;
+  TUNE_ASSIGN_OR_RETURN(surroundings.local, LocalOfResume(options, experiment, spec.resources));
+  TUNE_ASSIGN_OR_RETURN(
+      surroundings.listen,
+      ListenOfResume(options.listen, ArtifactsDirOf(options.db_path), experiment.name));
+  surroundings.token_validity = options.token_validity;
+  surroundings.checkpoint_bytes_max = options.checkpoint_bytes_max;
+  surroundings.log = options.log;
+  if (options.ui) surroundings.page = options.page;
+  TUNE_RETURN_IF_ERROR(CheckFeasible(spec.resources, surroundings));
+  const Result<std::string> kind = TrainableKind(spec.trainable);
+  if (kind.ok()) surroundings.trainable_kind = *kind;
+  return surroundings;
+}
+
+// What its trials need here, and what workers of others need to have of it.
+Status CheckAndPack(const ResumeOptions& options, const StoredExperiment& experiment,
+                    const ExperimentSpec& spec, const ExperimentController& controller,
+                    SweepSurroundings& surroundings) {
+  const std::string place = "the stored spec of " + experiment.name;
+  TUNE_RETURN_IF_ERROR(CheckEnvironment(spec, surroundings, options.program_dir).At(place));
+  TUNE_RETURN_IF_ERROR(CheckStillThere(spec, controller, surroundings, options.data_dir).At(place));
+  TUNE_ASSIGN_OR_RETURN(surroundings.package,
+                        PackWorkingFolder(spec, options.db_path, !surroundings.listen.empty()));
+  for (const std::string& warning : surroundings.package.warnings) Tell("warning: " + warning);
+  return OkStatus();
+}
+
+Result<std::unique_ptr<SqliteStore>> OpenToResume(const std::string& db_path, Instant now) {
+  Result<std::unique_ptr<SqliteStore>> store = SqliteStore::Open(db_path, Access::kWrite, now);
+  if (store.status().code() != StatusCode::kNotFound) return store;
+  return NotFound("nothing to resume: " + store.status().message());
+}
+
+// A limit of its time that ended it is another one now.
+bool HasOtherTime(const StoredExperiment& experiment, const ExperimentSpec& spec,
+                  const ExperimentController& was) {
+  const bool is_short = was.trial_count_max() < 0 ||
+                        static_cast<int64_t>(was.trials().size()) < was.trial_count_max();
+  return experiment.status == ExperimentStatus::kFinished && is_short &&
+         spec.limits.sweep_time != was.options().spec.limits.sweep_time;
+}
+
 int Resume(const ResumeOptions& options, Background* background) {
   const RealClock clock;
-  Result<std::unique_ptr<SqliteStore>> store =
-      SqliteStore::Open(options.db_path, Access::kWrite, clock.Now());
-  if (!store.ok() && store.status().code() == StatusCode::kNotFound) {
-    return Complain(NotFound("nothing to resume: " + store.status().message()));
-  }
+  Result<std::unique_ptr<SqliteStore>> store = OpenToResume(options.db_path, clock.Now());
   if (!store.ok()) return Complain(store.status());
   const Result<StoredExperiment> experiment = FindToResume(options, **store);
   if (!experiment.ok()) return Complain(experiment.status());
@@ -227,13 +280,7 @@ int Resume(const ResumeOptions& options, Background* background) {
   const bool may_change = !options.space_path.empty() || !options.overrides.empty();
   if (IsOver(*experiment) && !has_other_total && !options.errored && !may_change) {
     CleanUp(options, *experiment, clock.Now());  // It may have been killed after its last commit.
-    std::cerr << "sweep " << experiment->name << " is finished; nothing to resume ("
-              << ShellCommand("resume", experiment->name, options.db_path)
-              << " --samples N extends it, --errored tries failed trials again"
-              << (experiment->spec.find("\"sweep_time\"") == std::string::npos
-                      ? ""
-                      : ", --set limits.sweep_time=TIME goes on after that limit")
-              << ")\n";
+    SayFinished(*experiment, options.db_path);
     return 0;
   }
 
@@ -256,48 +303,20 @@ int Resume(const ResumeOptions& options, Background* background) {
     if (!s.ok()) return Complain(s);
   }
   const int64_t error_count = options.errored ? ErrorCount(*recovered->controller) : 0;
-  // A limit that ended it may be another one now.
   const ExperimentController& was = *recovered->controller;
-  const bool is_short = was.trial_count_max() < 0 ||
-                        static_cast<int64_t>(was.trials().size()) < was.trial_count_max();
-  const bool goes_on = changes->event && experiment->status == ExperimentStatus::kFinished &&
-                       is_short && spec.limits.sweep_time != was.options().spec.limits.sweep_time;
+  const bool goes_on = HasOtherTime(*experiment, spec, was);
   if (IsOver(*experiment) && !extends && error_count == 0 && !goes_on) {
     std::cerr << "sweep " << experiment->name << " is finished"
               << (options.errored ? " and no trial of it failed" : "") << "; nothing to resume\n";
     return 0;
   }
-  SweepSurroundings surroundings;
-  surroundings.db_path = options.db_path;
-  surroundings.program_dir = options.program_dir;
-  Result<WorkerCapacity> local = LocalOfResume(options, *experiment, spec.resources);
-  if (!local.ok()) return Complain(local.status());
-  surroundings.local = *std::move(local);
-  const Result<std::string> listen =
-      ListenOfResume(options.listen, ArtifactsDirOf(options.db_path), experiment->name);
-  if (!listen.ok()) return Complain(listen.status());
-  surroundings.listen = *listen;
-  surroundings.token_validity = options.token_validity;
-  surroundings.checkpoint_bytes_max = options.checkpoint_bytes_max;
-  surroundings.log = options.log;
-  if (options.ui) surroundings.page = options.page;
-  if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
+  Result<SweepSurroundings> surroundings = SurroundingsOf(options, *experiment, spec);
+  if (!surroundings.ok()) return Complain(surroundings.status());
   SetSecrets(changes->secrets, std::cerr);
-  if (const Status s = CheckEnvironment(spec, surroundings, options.program_dir); !s.ok()) {
-    return Complain(s.At("the stored spec of " + experiment->name));
+  if (const Status s = CheckAndPack(options, *experiment, spec, was, *surroundings); !s.ok()) {
+    return Complain(s);
   }
-  if (const Status s = CheckStillThere(spec, was, surroundings, options.data_dir); !s.ok()) {
-    return Complain(s.At("the stored spec of " + experiment->name));
-  }
-  const Result<std::string> kind = TrainableKind(spec.trainable);
-  if (kind.ok()) surroundings.trainable_kind = *kind;
-  Result<WorkingPackage> package =
-      PackWorkingFolder(spec, options.db_path, !surroundings.listen.empty());
-  if (!package.ok()) return Complain(package.status());
-  for (const std::string& warning : package->warnings) Tell("warning: " + warning);
-  surroundings.package = *std::move(package);
-
-  if (const Status s = LeaveTerminal(background, experiment->name, surroundings); !s.ok()) {
+  if (const Status s = LeaveTerminal(background, experiment->name, *surroundings); !s.ok()) {
     return Complain(s.At("--detach"));
   }
   const std::vector<std::string> program_changes = WarnOfDifferences(
@@ -306,7 +325,7 @@ int Resume(const ResumeOptions& options, Background* background) {
   Result<std::vector<Event>> first_events =
       KnownAtStart(spec, recovered->last_step, options.db_path);
   if (!first_events.ok()) return Complain(first_events.status());
-  first_events->push_back(TunerRestarted{!surroundings.listen.empty()});
+  first_events->push_back(TunerRestarted{!surroundings->listen.empty()});
   if (program_changes != was.program_changes()) {
     first_events->push_back(ProgramChanged{program_changes});
   }
@@ -318,7 +337,7 @@ int Resume(const ResumeOptions& options, Background* background) {
   std::cerr << "sweep " << experiment->name << ": going on from "
             << Counted(static_cast<int64_t>(recovered->controller->trials().size()), "trial")
             << "\n";
-  return ConductSweep(surroundings, *experiment, *recovered->controller, recovered->last_step,
+  return ConductSweep(*surroundings, *experiment, *recovered->controller, recovered->last_step,
                       *first_events, **store, clock);
 }
 

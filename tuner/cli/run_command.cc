@@ -188,6 +188,30 @@ int RunCommand(const RunOptions& options) {
   return RunSpec(*std::move(spec), options);
 }
 
+namespace {
+
+Result<SweepSurroundings> SurroundingsOf(const RunOptions& options, const ExperimentSpec& spec) {
+  SweepSurroundings surroundings;
+  surroundings.db_path = options.db_path;
+  surroundings.program_dir = options.program_dir;
+  TUNE_ASSIGN_OR_RETURN(surroundings.local,
+                        FindLocalCapacity(spec.resources, options.cpus, options.gpus));
+  surroundings.listen = options.listen;
+  surroundings.token_validity = options.token_validity;
+  surroundings.checkpoint_bytes_max = options.checkpoint_bytes_max;
+  surroundings.log = options.log;
+  if (options.ui) surroundings.page = options.page;
+  TUNE_RETURN_IF_ERROR(CheckListen(options.listen));
+  TUNE_RETURN_IF_ERROR(CheckLog(options.log));
+  TUNE_RETURN_IF_ERROR(CheckPage(options.ui, options.page));
+  TUNE_RETURN_IF_ERROR(CheckFeasible(spec.resources, surroundings));
+  const Result<std::string> kind = TrainableKind(spec.trainable);
+  if (kind.ok()) surroundings.trainable_kind = *kind;
+  return surroundings;
+}
+
+}  // namespace
+
 int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   if (options.name) spec.name = *options.name;
   const char* const place = options.name ? "--name" : "name";
@@ -195,21 +219,9 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   const bool seed_is_drawn = !options.seed && !spec.seed;
   const uint64_t seed = options.seed ? *options.seed : spec.seed ? *spec.seed : DrawEntropy() >> 11;
 
-  SweepSurroundings surroundings;
-  surroundings.db_path = options.db_path;
-  surroundings.program_dir = options.program_dir;
-  Result<WorkerCapacity> local = FindLocalCapacity(spec.resources, options.cpus, options.gpus);
-  if (!local.ok()) return Complain(local.status());
-  surroundings.local = *std::move(local);
-  surroundings.listen = options.listen;
-  surroundings.token_validity = options.token_validity;
-  surroundings.checkpoint_bytes_max = options.checkpoint_bytes_max;
-  surroundings.log = options.log;
-  if (options.ui) surroundings.page = options.page;
-  if (const Status s = CheckListen(options.listen); !s.ok()) return Complain(s);
-  if (const Status s = CheckLog(options.log); !s.ok()) return Complain(s);
-  if (const Status s = CheckPage(options.ui, options.page); !s.ok()) return Complain(s);
-  if (const Status s = CheckFeasible(spec.resources, surroundings); !s.ok()) return Complain(s);
+  Result<SweepSurroundings> around = SurroundingsOf(options, spec);
+  if (!around.ok()) return Complain(around.status());
+  SweepSurroundings& surroundings = *around;
   if (const Status s = TakeOptunaTrials(spec); !s.ok()) return Complain(s);
   SetSecrets(spec.secrets, std::cerr);
   Result<Configuration> first = CheckTrials(spec, seed, options.data_dir);
@@ -220,8 +232,6 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
     return Complain(options.space_path.empty() ? first.status()
                                                : InFile(options.space_path, first.status()));
   }
-  const Result<std::string> kind = TrainableKind(spec.trainable);
-  if (kind.ok()) surroundings.trainable_kind = *kind;
   const bool is_new = access(options.db_path.c_str(), F_OK) != 0;
   if (const Status s = is_new ? CheckArtifactsAreOwn(options.db_path) : OkStatus(); !s.ok()) {
     return Complain(s);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <optional>
 #include <utility>
 
 #include "core/nearest_name.h"
@@ -192,6 +193,154 @@ int64_t IterationsAgain(const std::string& db_path, ExperimentId experiment) {
   return count.ok() ? *count : 0;
 }
 
+// All that runs while a sweep does.
+class Conductor {
+ public:
+  Conductor(const SweepSurroundings& surroundings, const StoredExperiment& experiment,
+            ExperimentController& controller, Store& store, const Clock& clock)
+      : surroundings_(surroundings),
+        experiment_(experiment),
+        controller_(controller),
+        store_(store),
+        clock_(clock),
+        display_(controller, experiment, surroundings.db_path, clock.Now()) {}
+
+  int Run(int64_t last_step, const std::vector<Event>& first_events) {
+    // Before a worker or a signal can come: a restart would take them for the earlier life's. The
+    // last one starts the sweep's time, so that limits.unplaceable also ends one to which no worker
+    // comes.
+    for (const Event& event : first_events) queue_.PushEvent(event);
+    queue_.PushEvent(DeadlinePassed{});
+    signals_.emplace(queue_);
+    if (const Status s = Open(last_step); !s.ok()) return Fail(s);
+    while (!tuner_->is_done() && !signals_->came_again()) {
+      if (const Status s = Step(); !s.ok()) return Fail(s);
+    }
+    Close();
+    return Leave(tuner_->is_done() ? ExitStatusOf(controller_, *signals_)
+                                   : signals_->exit_status());
+  }
+
+ private:
+  Status Open(int64_t last_step) {
+    controller_.Offer(surroundings_.package.name);
+    TUNE_RETURN_IF_ERROR(OpenDoors(surroundings_, experiment_.name, controller_.last_worker(),
+                                   clock_, queue_, doors_));
+    local_worker_.emplace(surroundings_, PlainPort{doors_.gateway->address(), doors_.local_secret});
+    TUNE_RETURN_IF_ERROR(local_worker_->Start());
+    if (!doors_.join_line.empty()) display_.Say("workers join with: " + doors_.join_line);
+
+    const ControllerOptions& options = controller_.options();
+    artifacts_.emplace(options.artifact_root);
+    tuner_.emplace(Tuner::Parts{controller_, store_, *doors_.gateway, *artifacts_, clock_, queue_},
+                   experiment_.id, last_step);
+    control_.emplace(ArtifactsDirOf(surroundings_.db_path), controller_, *tuner_, queue_, clock_,
+                     doors_.depot.get());
+    if (const Status& s = control_->status(); !s.ok()) {
+      display_.Say("warning: commands such as tune stop will not reach this sweep: " + s.message());
+    }
+    event_files_.emplace(surroundings_, experiment_, options.spec, display_);
+    program_.emplace(options.spec, experiment_.provenance, controller_.program_changes());
+    if (surroundings_.page) {
+      page_.Start(surroundings_.program_dir, surroundings_.db_path, *surroundings_.page,
+                  clock_.Now());
+    }
+    return OkStatus();
+  }
+
+  Status Step() {
+    Status step = tuner_->Step(clock_.Now() + kLookEvery);
+    if (step.ok()) step = control_->Serve();
+    if (!step.ok()) {
+      local_worker_->End();
+      return step;
+    }
+    event_files_->Follow(clock_.Now());
+    if (auto changes = program_->Look(clock_.Now())) {
+      queue_.PushEvent(ProgramChanged{*std::move(changes)});
+    }
+    if (surroundings_.on_running && page_.is_settled(clock_.Now())) surroundings_.on_running();
+    SayNews();
+    display_.Update(clock_.Now());
+    if (tuner_->is_done()) return OkStatus();
+    TUNE_ASSIGN_OR_RETURN(
+        const std::string news,
+        local_worker_->Look(clock_.Now(), tuner_->report_count(), controller_.HasLocalWorker()));
+    if (!news.empty()) display_.Say(news);
+    return OkStatus();
+  }
+
+  void SayNews() {
+    for (const std::string& line : tuner_->TakeLines()) display_.Say(line);
+    for (const std::string& line : control_->TakeLines()) display_.Say(line);
+    for (const std::string& line : page_.TakeLines()) display_.Say(line);
+    if (const auto notice = doors_.gateway->TakeNotice()) display_.Say(*notice);
+    if (signals_->count() == 0 || std::exchange(is_interrupt_told_, true)) return;
+    signals_->Tell();
+    display_.Say(controller_.is_being_stopped()
+                     ? "running trials end now; again to stop at once"
+                     : "stopping: running trials go on later, from a checkpoint where they have "
+                       "one; again to stop at once");
+  }
+
+  void Close() {
+    if (tuner_->is_done()) {
+      doors_.gateway->WaitUntilAllGone(kShutdownPatience);
+    } else {
+      doors_.gateway.reset();  // A local worker whose tuner is gone ends at once.
+    }
+    local_worker_->End();
+    if (tuner_->is_done() && doors_.depot != nullptr) {
+      // Checkpoints that workers sent and were lost before they told of them.
+      doors_.gateway.reset();
+      const Status s = CleanUpAfterTuner(surroundings_.db_path, experiment_.name, clock_.Now());
+      if (!s.ok()) display_.Say("warning: " + s.message() + " (tune gc tries again)");
+    }
+    event_files_->Finish();
+    display_.Close(clock_.Now());
+    display_.PrintSummary(clock_.Now(), IterationsAgain(surroundings_.db_path, experiment_.id));
+    page_.End();
+  }
+
+  int Fail(const Status& status) {
+    display_.Close(clock_.Now());
+    Tell("tune: " + status.message());
+    std::cerr << (status.code() == StatusCode::kDataLoss
+                      ? "the sweep is interrupted; put a backup of the database in its place "
+                        "(without the .lock, -wal and -shm beside it), and go on with: "
+                      : "the sweep is interrupted, nothing that was reported is lost; go on with: ")
+              << display_.ResumeLine() << "\n";
+    return Leave(1);
+  }
+
+  int Leave(int exit_status) {
+    std::cout.flush();
+    exit_limit_.Begin(exit_status, kExitLimit,
+                      "tune: a connection did not close and is left; nothing is lost");
+    return exit_status;
+  }
+
+  const SweepSurroundings& surroundings_;
+  const StoredExperiment& experiment_;
+  ExperimentController& controller_;
+  Store& store_;
+  const Clock& clock_;
+  bool is_interrupt_told_ = false;
+  // Each may use those above it, and ends before them.
+  SweepDisplay display_;
+  ExitLimit exit_limit_;
+  EventQueue queue_;
+  std::optional<SignalWatch> signals_;
+  Doors doors_;
+  std::optional<LocalWorkerKeeper> local_worker_;
+  std::optional<LocalArtifactStore> artifacts_;
+  std::optional<Tuner> tuner_;
+  std::optional<ControlDesk> control_;
+  std::optional<EventFiles> event_files_;
+  std::optional<ProgramWatch> program_;
+  SweepPage page_;
+};
+
 }  // namespace
 
 int64_t AvailableCpus() {
@@ -237,107 +386,7 @@ Status CheckFeasible(const ResourceRequest& request, const SweepSurroundings& su
 int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& experiment,
                  ExperimentController& controller, int64_t last_step,
                  const std::vector<Event>& first_events, Store& store, const Clock& clock) {
-  SweepDisplay display(controller, experiment, surroundings.db_path, clock.Now());
-  ExitLimit exit_limit;
-  const auto leave = [&exit_limit](int exit_status) {
-    std::cout.flush();
-    exit_limit.Begin(exit_status, kExitLimit,
-                     "tune: a connection did not close and is left; nothing is lost");
-    return exit_status;
-  };
-  const auto fail = [&](const Status& status) {
-    display.Close(clock.Now());
-    Tell("tune: " + status.message());
-    if (status.code() == StatusCode::kDataLoss) {
-      std::cerr << "the sweep is interrupted; put a backup of the database in its place (without "
-                   "the .lock, -wal and -shm beside it), and go on with: ";
-    } else {
-      std::cerr << "the sweep is interrupted, nothing that was reported is lost; go on with: ";
-    }
-    std::cerr << display.ResumeLine() << "\n";
-    return leave(1);
-  };
-  EventQueue queue;
-  // Before a worker or a signal can come: a restart would take them for the earlier life's. The
-  // last one starts the sweep's time, so that limits.unplaceable also ends one to which no worker
-  // comes.
-  for (const Event& event : first_events) queue.PushEvent(event);
-  queue.PushEvent(DeadlinePassed{});
-  SignalWatch signals(queue);
-  controller.Offer(surroundings.package.name);
-  Doors doors;
-  if (const Status s =
-          OpenDoors(surroundings, experiment.name, controller.last_worker(), clock, queue, doors);
-      !s.ok()) {
-    return fail(s);
-  }
-  const std::unique_ptr<WorkerGateway>& gateway = doors.gateway;
-  LocalWorkerKeeper local_worker(surroundings, {gateway->address(), doors.local_secret});
-  if (const Status s = local_worker.Start(); !s.ok()) return fail(s);
-  if (!doors.join_line.empty()) display.Say("workers join with: " + doors.join_line);
-
-  LocalArtifactStore artifacts(controller.options().artifact_root);
-  Tuner tuner({controller, store, *gateway, artifacts, clock, queue}, experiment.id, last_step);
-  ControlDesk control(ArtifactsDirOf(surroundings.db_path), controller, tuner, queue, clock,
-                      doors.depot.get());
-  if (const Status& s = control.status(); !s.ok()) {
-    display.Say("warning: commands such as tune stop will not reach this sweep: " + s.message());
-  }
-  EventFiles event_files(surroundings, experiment, controller.options().spec, display);
-  ProgramWatch program(controller.options().spec, experiment.provenance,
-                       controller.program_changes());
-  SweepPage page;
-  if (surroundings.page) {
-    page.Start(surroundings.program_dir, surroundings.db_path, *surroundings.page, clock.Now());
-  }
-  bool is_interrupt_told = false;
-  while (!tuner.is_done() && !signals.came_again()) {
-    Status step = tuner.Step(clock.Now() + kLookEvery);
-    if (step.ok()) step = control.Serve();
-    if (!step.ok()) {
-      local_worker.End();
-      return fail(step);
-    }
-    event_files.Follow(clock.Now());
-    if (auto changes = program.Look(clock.Now()))
-      queue.PushEvent(ProgramChanged{*std::move(changes)});
-    if (surroundings.on_running && page.is_settled(clock.Now())) surroundings.on_running();
-    for (const std::string& line : tuner.TakeLines()) display.Say(line);
-    for (const std::string& line : control.TakeLines()) display.Say(line);
-    for (const std::string& line : page.TakeLines()) display.Say(line);
-    if (const auto notice = gateway->TakeNotice()) display.Say(*notice);
-    if (signals.count() > 0 && !std::exchange(is_interrupt_told, true)) {
-      signals.Tell();
-      display.Say(controller.is_being_stopped()
-                      ? "running trials end now; again to stop at once"
-                      : "stopping: running trials go on later, from a checkpoint where they have "
-                        "one; again to stop at once");
-    }
-    display.Update(clock.Now());
-    const Result<std::string> news =
-        tuner.is_done()
-            ? Result<std::string>(std::string())
-            : local_worker.Look(clock.Now(), tuner.report_count(), controller.HasLocalWorker());
-    if (!news.ok()) return fail(news.status());
-    if (!news->empty()) display.Say(*news);
-  }
-  if (tuner.is_done()) {
-    gateway->WaitUntilAllGone(kShutdownPatience);
-  } else {
-    doors.gateway.reset();  // A local worker whose tuner is gone ends at once.
-  }
-  local_worker.End();
-  if (tuner.is_done() && doors.depot != nullptr) {
-    // Checkpoints that workers sent and were lost before they told of them.
-    doors.gateway.reset();
-    const Status s = CleanUpAfterTuner(surroundings.db_path, experiment.name, clock.Now());
-    if (!s.ok()) display.Say("warning: " + s.message() + " (tune gc tries again)");
-  }
-  event_files.Finish();
-  display.Close(clock.Now());
-  display.PrintSummary(clock.Now(), IterationsAgain(surroundings.db_path, experiment.id));
-  page.End();
-  return leave(tuner.is_done() ? ExitStatusOf(controller, signals) : signals.exit_status());
+  return Conductor(surroundings, experiment, controller, store, clock).Run(last_step, first_events);
 }
 
 }  // namespace tune

@@ -139,6 +139,98 @@ std::vector<int64_t> BestFirst(const Value& trials, bool is_max) {
   return numbers;
 }
 
+// The name of the database's latest sweep.
+Result<std::string> LatestSweep(Answers& answers) {
+  TUNE_ASSIGN_OR_RETURN(const std::string sweeps_json, answers.Ask("/sweeps"));
+  TUNE_ASSIGN_OR_RETURN(const Value sweeps, ParseJson(sweeps_json));
+  if (sweeps.AsList().empty()) return NotFound("this database has no sweep yet");
+  return sweeps.AsList().front().Find("name")->AsString();
+}
+
+// Where a sweep's answers are asked for, and where the page looks for them.
+struct Addresses {
+  std::string asked, kept;
+};
+
+Status KeepRanges(const Addresses& of, const std::string& metric, Answers& answers) {
+  TUNE_ASSIGN_OR_RETURN(const std::string ranges,
+                        answers.Ask(of.asked + "/ranges", "metric", metric));
+  answers.Keep(of.kept + "/ranges?metric=" + Encoded(metric), ranges);
+  return OkStatus();
+}
+
+Status KeepOtherMetrics(const Addresses& of, const std::string& names_json, const Value& metric,
+                        Answers& answers) {
+  TUNE_ASSIGN_OR_RETURN(const Value names, ParseJson(names_json));
+  size_t count = 0;
+  for (const Value& other : names.AsList()) {
+    if (other == metric || ++count > kOtherMetricsMax) continue;
+    TUNE_RETURN_IF_ERROR(KeepRanges(of, other.AsString(), answers));
+    TUNE_ASSIGN_OR_RETURN(const std::string curves,
+                          answers.Ask(of.asked + "/curves", "metric", other.AsString()));
+    answers.Keep(of.kept + "/curves?metric=" + Encoded(other.AsString()), curves);
+  }
+  return OkStatus();
+}
+
+// What the page shows of a sweep but for its trials.
+Status KeepSweep(const Addresses& of, const Value& sweep, Answers& answers) {
+  std::string course;
+  do {
+    TUNE_ASSIGN_OR_RETURN(course, answers.Ask(of.asked + "/course"));
+  } while (course.find("\"is_behind\":true") != std::string::npos);
+  answers.Keep(of.kept + "/course", course);
+  TUNE_RETURN_IF_ERROR(KeepRanges(of, sweep.Find("metric")->AsString(), answers));
+  const bool is_multi = sweep.Find("metrics")->AsList().size() > 1;
+  for (const std::string_view part :
+       {"/curves", "/metrics", "/importance", "/compared", "/timeline", "/workers", "/front"}) {
+    if (part == "/front" && !is_multi) continue;
+    TUNE_ASSIGN_OR_RETURN(const std::string json, answers.Ask(of.asked + std::string(part)));
+    answers.Keep(of.kept + std::string(part), json);
+    if (part != "/metrics") continue;
+    TUNE_RETURN_IF_ERROR(KeepOtherMetrics(of, json, *sweep.Find("metric"), answers));
+  }
+  return OkStatus();
+}
+
+// The best ones' details, as far as there is room.
+Status KeepTrials(const Addresses& of, const Value& sweep, Answers& answers, HtmlReport& report) {
+  TUNE_ASSIGN_OR_RETURN(const std::string trials_json, answers.Ask(of.asked + "/trials"));
+  answers.Keep(of.kept + "/trials", trials_json);
+  TUNE_ASSIGN_OR_RETURN(const Value trials, ParseJson(trials_json));
+  const bool is_max = sweep.Find("mode")->AsString() == "max";
+  size_t detail_bytes = 0;
+  for (const int64_t number : BestFirst(trials, is_max)) {
+    ++report.trial_count;
+    if (detail_bytes > kDetailBytesMax) continue;
+    const std::string part = "/trials/" + std::to_string(number);
+    TUNE_ASSIGN_OR_RETURN(const std::string json, answers.Ask(of.asked + part));
+    answers.Keep(of.kept + part, json);
+    detail_bytes += json.size();
+    ++report.detailed_count;
+  }
+  return OkStatus();
+}
+
+Result<std::string> PageWith(const std::string& packed) {
+  const PageFile* const page = FindPageFile("/");
+  if (page == nullptr) return Internal("the program was built without its page");
+  std::string html(page->data);
+  Inline(html, "<link rel=\"stylesheet\"", "href", ">",
+         [](std::string_view style) { return "<style>" + std::string(style) + "</style>"; });
+  // Nothing is loaded from anywhere, whatever a trial is named.
+  constexpr std::string_view kHead = "<head>";
+  html.insert(html.find(kHead) + kHead.size(),
+              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+              "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">");
+  html.insert(html.find("<div id=\"app\">"),
+              "<script type=\"text/plain\" id=\"report\">" + Base64(packed) + "</script>");
+  Inline(html, "<script type=\"module\"", "src", "</script>", [](std::string_view code) {
+    return "<script type=\"module\">" + InScript(code) + "</script>";
+  });
+  return html;
+}
+
 }  // namespace
 
 Result<HtmlReport> MakeHtmlReport(PageApi& api, const std::string& name) {
@@ -149,82 +241,18 @@ Result<HtmlReport> MakeHtmlReport(PageApi& api, const std::string& name) {
   Answers answers(api);
   std::string wanted = name;
   if (wanted.empty()) {
-    TUNE_ASSIGN_OR_RETURN(const std::string sweeps_json, answers.Ask("/sweeps"));
-    TUNE_ASSIGN_OR_RETURN(const Value sweeps, ParseJson(sweeps_json));
-    if (sweeps.AsList().empty()) return NotFound("this database has no sweep yet");
-    wanted = sweeps.AsList().front().Find("name")->AsString();
+    TUNE_ASSIGN_OR_RETURN(wanted, LatestSweep(answers));
   }
   TUNE_ASSIGN_OR_RETURN(const std::string sweep_json, answers.Ask("/sweeps/" + wanted));
   TUNE_ASSIGN_OR_RETURN(const Value sweep, ParseJson(sweep_json));
   const std::string found = sweep.Find("name")->AsString();
-  const std::string asked = "/sweeps/" + found;
-  const std::string kept = "/sweeps/" + Encoded(found);
+  const Addresses of = {"/sweeps/" + found, "/sweeps/" + Encoded(found)};
   answers.Keep("/sweeps", "[" + sweep_json + "]");
-  answers.Keep(kept, sweep_json);
-
-  TUNE_ASSIGN_OR_RETURN(const std::string trials_json, answers.Ask(asked + "/trials"));
-  answers.Keep(kept + "/trials", trials_json);
-  std::string course;
-  do {
-    TUNE_ASSIGN_OR_RETURN(course, answers.Ask(asked + "/course"));
-  } while (course.find("\"is_behind\":true") != std::string::npos);
-  answers.Keep(kept + "/course", course);
-  const bool is_multi = sweep.Find("metrics")->AsList().size() > 1;
-  const auto keep_ranges = [&](const std::string& metric) -> Status {
-    TUNE_ASSIGN_OR_RETURN(const std::string ranges,
-                          answers.Ask(asked + "/ranges", "metric", metric));
-    answers.Keep(kept + "/ranges?metric=" + Encoded(metric), ranges);
-    return OkStatus();
-  };
-  TUNE_RETURN_IF_ERROR(keep_ranges(sweep.Find("metric")->AsString()));
-  for (const char* const part :
-       {"/curves", "/metrics", "/importance", "/compared", "/timeline", "/workers", "/front"}) {
-    if (std::string_view(part) == "/front" && !is_multi) continue;
-    TUNE_ASSIGN_OR_RETURN(const std::string json, answers.Ask(asked + part));
-    answers.Keep(kept + part, json);
-    if (std::string_view(part) != "/metrics") continue;
-    TUNE_ASSIGN_OR_RETURN(const Value names, ParseJson(json));
-    size_t count = 0;
-    for (const Value& metric : names.AsList()) {
-      if (metric == *sweep.Find("metric") || ++count > kOtherMetricsMax) continue;
-      TUNE_RETURN_IF_ERROR(keep_ranges(metric.AsString()));
-      TUNE_ASSIGN_OR_RETURN(const std::string curves,
-                            answers.Ask(asked + "/curves", "metric", metric.AsString()));
-      answers.Keep(kept + "/curves?metric=" + Encoded(metric.AsString()), curves);
-    }
-  }
-
+  answers.Keep(of.kept, sweep_json);
   HtmlReport report;
-  TUNE_ASSIGN_OR_RETURN(const Value trials, ParseJson(trials_json));
-  const bool is_max = sweep.Find("mode")->AsString() == "max";
-  size_t detail_bytes = 0;
-  for (const int64_t number : BestFirst(trials, is_max)) {
-    ++report.trial_count;
-    if (detail_bytes > kDetailBytesMax) continue;
-    const std::string part = "/trials/" + std::to_string(number);
-    TUNE_ASSIGN_OR_RETURN(const std::string json, answers.Ask(asked + part));
-    answers.Keep(kept + part, json);
-    detail_bytes += json.size();
-    ++report.detailed_count;
-  }
-
-  const PageFile* const page = FindPageFile("/");
-  if (page == nullptr) return Internal("the program was built without its page");
-  report.html = page->data;
-  Inline(report.html, "<link rel=\"stylesheet\"", "href", ">",
-         [](std::string_view style) { return "<style>" + std::string(style) + "</style>"; });
-  // Nothing is loaded from anywhere, whatever a trial is named.
-  constexpr std::string_view kHead = "<head>";
-  report.html.insert(
-      report.html.find(kHead) + kHead.size(),
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
-      "'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">");
-  const std::string data = Base64(answers.Packed());
-  report.html.insert(report.html.find("<div id=\"app\">"),
-                     "<script type=\"text/plain\" id=\"report\">" + data + "</script>");
-  Inline(report.html, "<script type=\"module\"", "src", "</script>", [](std::string_view code) {
-    return "<script type=\"module\">" + InScript(code) + "</script>";
-  });
+  TUNE_RETURN_IF_ERROR(KeepTrials(of, sweep, answers, report));
+  TUNE_RETURN_IF_ERROR(KeepSweep(of, sweep, answers));
+  TUNE_ASSIGN_OR_RETURN(report.html, PageWith(answers.Packed()));
   return report;
 }
 
