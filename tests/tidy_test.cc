@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -249,6 +250,25 @@ TEST(Tidy, HeadersStayShort) {
     EXPECT_LE(source.lines.size(), 300u) << source.path << ": split it; a header is a contract";
     EXPECT_FALSE(source.lines.empty() || !source.lines[0].starts_with("//"))
         << source.path << ": a header says first what it is";
+  }
+}
+
+// What is measured and tried may be long; a table of numbers may, too.
+TEST(Tidy, SourcesAndTheirFunctionsStayShort) {
+  constexpr size_t kFileMax = 500, kFunctionMax = 70;
+  const std::regex begins(R"(^[A-Za-z_][^=;]*\(.*$)");
+  for (const SourceFile& source : ReadSources()) {
+    if (source.path.starts_with("tests/") || source.path.starts_with("bench/")) continue;
+    EXPECT_LE(source.lines.size(), kFileMax) << source.path << ": split it";
+    std::optional<size_t> first;
+    for (size_t i = 0; i < source.lines.size(); ++i) {
+      const std::string& line = source.lines[i];
+      if (std::regex_match(line, begins)) first = i;
+      if (line != "}" || !first) continue;
+      EXPECT_LE(i - *first + 1, kFunctionMax)
+          << source.path << ":" << *first + 1 << ": make several of it";
+      first.reset();
+    }
   }
 }
 
