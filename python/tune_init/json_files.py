@@ -99,7 +99,9 @@ def json_metrics(tree, options):
             continue
         for key in keys_of(written, values):
             metric_name = re.sub(r"\W+", "_", key).lower().strip("_")
-            if is_metric(metric_name) and metric_name not in names:
+            # A file is written in the end: what was the best then is a result.
+            is_result = is_metric(metric_name) or is_metric(metric_name.removeprefix("best_"))
+            if is_result and metric_name not in names:
                 names.add(metric_name)
                 metric = Metric(metric_name, "", order=(call.lineno, len(metrics)))
                 metric.json = JsonPlace(path, option, key)

@@ -70,6 +70,11 @@ class MetricsInAFile(unittest.TestCase):
                            "with open('other.json', 'w') as f:\n    json.dump({'seed': 1}, f)")
         self.assertEqual(self.metrics(space), [("val_acc", "metrics.json", "val_acc")])
 
+    def test_the_best_of_the_validation_goes_before_the_test(self):
+        space = self.space("json.dump({'best_val_acc': max(accs), 'best_epoch': e, 'test_acc': t}, open('m.json', 'w'))")
+        self.assertIn("metric: best_val_acc   # or: test_acc\nmode: max\n", space)
+        self.assertNotIn("best_epoch", space)
+
     def test_a_list_and_lines_of_json_are_no_metric(self):
         for body in ("losses = []\njson.dump({'loss': losses}, open('m.json', 'w'))", "json.dump({'loss': [x for x in y]}, open('m.json', 'w'))",
                      "with open('m.json', 'a') as f:\n    json.dump({'loss': v}, f)", "json.dump({'loss': v}, open('m.json', mode='a'))"):
