@@ -14,6 +14,7 @@ namespace {
 using Kind = LineCounter::Kind;
 
 constexpr std::string_view kDigits = "0123456789";
+constexpr size_t kNowhere = std::string_view::npos;
 
 // Also as a part of a longer word, "num_timesteps" and "globalstep".
 bool IsTimeWord(const std::string& word) {
@@ -167,7 +168,10 @@ class CounterReader {
     const Word& word = words_[i];
     const bool is_named = i > 0 && !IsNumberWord(words_[i - 1].text) &&
                           Between(i).find_first_not_of(" \t=:#([-_'\".@") == std::string_view::npos;
-    const std::string name = is_named ? words_[i - 1].text : "";
+    // "INFO [25]" counts by itself; "error[1]" is one of several.
+    const bool is_of_log = is_named && IsLogWord(words_[i - 1].text) &&
+                           !IsMeasure(words_[i - 1].text) && Between(i).find('[', 1) < kNowhere;
+    const std::string name = is_named && !is_of_log ? words_[i - 1].text : "";
     if (!IsWhole(word.text)) return ReadJoined(word, name);
     if (IsWholeOfFraction(i)) return std::nullopt;
     const bool is_part = IsPart(name);

@@ -15,6 +15,9 @@ TEST(LineCounters, TimePassesByItsWordsAndByBareNumbers) {
       {"Epoch 1: acc ", "Epoch 2: acc "},
       {"epoch=1, loss 3, acc ", "epoch=2, loss 3, acc "},
       {"[12]\tvalid-rmse:", "[13]\tvalid-rmse:"},
+      {"2026-03-01 12:00:01,123 INFO [0]\tvalid-rmse:",
+       "2026-03-01 12:00:02,9 INFO [25]\tvalid-rmse:"},
+      {"INFO:root:[0] rmse ", "INFO:root:[25] rmse "},
       {"   1    0.5  ", "   2    0.5  "},
       {"3/10 acc ", "4/10 acc "},
       {"Train 3/10 acc ", "Train 4/10 acc "},
@@ -43,6 +46,8 @@ TEST(LineCounters, AThingIsCountedByAnyOtherWord) {
                          {"Organ 3: dice ", "Organ 8: dice ", "organ"},
                          {"acc@1: ", "acc@5: ", "acc@..."},
                          {"acc[0] = ", "acc[1] = ", "acc[...]"},
+                         {"error[0] = ", "error[1] = ", "error[...]"},
+                         {"INFO fold [0] acc ", "INFO fold [1] acc ", "fold"},
                          {"PM10: R2=", "PM25: R2=", "pm..."},
                          {"top1_acc: ", "top5_acc: ", "top..._acc"}}) {
     EXPECT_EQ(DifferingThing(c.one, c.other, false), c.name) << c.one;
