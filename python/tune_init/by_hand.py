@@ -15,24 +15,30 @@ def index_of(node):
     return None
 
 
+def named_values(statement):
+    """(name, value) of x = 1, and of x, y = 1, 2."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return
+    target, value = statement.targets[0], statement.value
+    is_pairwise = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)
+    for one, its_value in zip(target.elts, value.elts) if is_pairwise else [(target, value)]:
+        if isinstance(one, ast.Name):
+            yield one.id, its_value
+
+
 def from_argv(tree, constants):
     """lr = float(sys.argv[1]) if len(sys.argv) > 1 else 0.1"""
     found = {}
     for statement in ast.walk(tree):
-        is_named = isinstance(statement, ast.Assign) and len(statement.targets) == 1
-        if not is_named or not isinstance(statement.targets[0], ast.Name):
-            continue
-        value, default = statement.value, None
-        if isinstance(value, ast.IfExp):
-            default = literal(value.orelse, constants)[1]
-        kinds = [dotted(n.func) for n in ast.walk(value) if isinstance(n, ast.Call) and dotted(n.func) in ("float", "int")]
-        for node in ast.walk(value):
-            index = index_of(node)
-            if index and index not in found:
-                name = statement.targets[0].id
-                option = Option(name_of(name).lower(), "", kinds[0] if kinds else kind_of(None, default), default)
-                option.is_required = True
-                found[index] = option
+        for target, value in named_values(statement):
+            default = literal(value.orelse, constants)[1] if isinstance(value, ast.IfExp) else None
+            kinds = [dotted(n.func) for n in ast.walk(value) if isinstance(n, ast.Call) and dotted(n.func) in ("float", "int")]
+            for node in ast.walk(value):
+                index = index_of(node)
+                if index and index not in found:
+                    option = Option(name_of(target).lower(), "", kinds[0] if kinds else kind_of(None, default), default)
+                    option.is_required = True
+                    found[index] = option
     return with_gaps_filled(found)
 
 

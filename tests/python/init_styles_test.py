@@ -204,6 +204,7 @@ def main(cfg):
                "hidden = int(sys.argv[3]) if len(sys.argv) > 3 else 64\n" + LOOP
         space = self.expect(text, 'DATA, "{lr}", "{hidden}"', "lr: {loguniform: [0.0001, 0.01]}", "hidden: {choice: [32, 64, 128]}")
         self.assertIn("# TO DO: data is needed: write its value for DATA in the command.", space)
+        self.expect("import sys\nlr, hidden = float(sys.argv[1]), int(sys.argv[2])\n" + LOOP, '"{lr}", HIDDEN')
         space = self.expect("import sys\nlr = float(sys.argv[2])\n" + LOOP, 'ARG1, "{lr}"')
         self.assertIn("# TO DO: arg1 is needed: write its value for ARG1 in the command.", space)
 
