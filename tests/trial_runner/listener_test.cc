@@ -101,6 +101,9 @@ class ListenerTest : public testing::Test {
   void Join(const FileDescriptor& fd) {
     Speak(fd);
     ASSERT_TRUE(taken_.WaitFor(++join_count_));
+    SetKnown(fd);
+  }
+  void SetKnown(const FileDescriptor& fd) {
     sockaddr_in own = {};
     socklen_t bytes = sizeof own;
     ASSERT_EQ(getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &bytes), 0);
@@ -209,6 +212,31 @@ TEST_F(ListenerTest, AnAddressThatHoldsNothingGetsInThroughACrowdOfHalfDoneHands
   EXPECT_FALSE(IsClosed(next, 0));
   EXPECT_FALSE(IsClosed(worker, 0));
   EXPECT_EQ(connections_->TakeNotice(), std::nullopt) << "it is said once";
+}
+
+// As a server does that is busy: whom a crowd has pushed out is shut down and keeps its descriptor.
+TEST_F(ListenerTest, WhoSpeaksWhileThoseWhoWereShutDownAreNotClosedWaitsForThem) {
+  Listen({100, 100, 50, 4});
+  std::vector<FileDescriptor> crowd;
+  for (size_t i = 0; i < 8; ++i) {
+    crowd.push_back(Connect("127.0.0.2"));
+    Speak(crowd.back());
+    ASSERT_TRUE(taken_.WaitFor(crowd.size()));
+  }
+  for (int i = 0; i < 20; ++i) {
+    crowd.push_back(Connect("127.0.0.2"));
+    Speak(crowd.back());
+  }
+  const FileDescriptor worker = Connect("127.0.0.5");
+  Speak(worker);
+  EXPECT_FALSE(IsClosed(worker, 100));
+  // Four of twenty-one come in; who has fewest does at once.
+  taken_.CloseEnded();
+  ASSERT_TRUE(taken_.WaitFor(crowd.size() - 20 + 4));
+  SetKnown(worker);
+  taken_.CloseEnded();
+  ASSERT_TRUE(taken_.WaitFor(crowd.size() - 20 + 8));
+  EXPECT_FALSE(IsClosed(worker, 0));
 }
 
 TEST_F(ListenerTest, GoesOnAfterTheProcessHadNoDescriptorsLeft) {

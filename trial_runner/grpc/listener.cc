@@ -34,6 +34,7 @@ constexpr int kBacklog = 4096;
 constexpr size_t kMappedAt = 12;  // Where the IPv4 address stands in an IPv6 one that is mapped.
 constexpr std::chrono::milliseconds kAcceptPause(100);  // Without descriptors or memory.
 constexpr std::chrono::milliseconds kReopenPause(1000);
+constexpr std::chrono::milliseconds kOfferPause(10);
 constexpr uint64_t kWakeTag = 0;  // Sockets have 1 to kSocketsMax, connections the rest.
 constexpr uint64_t kSocketsMax = 1000;
 
@@ -225,6 +226,7 @@ class Listener::Loop {
       }
       const Moment now = SteadyClock::now();
       while (!silent_.empty() && silent_.begin()->second.until <= now) Drop(silent_.begin()->first);
+      if (!speakers_.empty() && offer_at_ <= now) OfferSpeakers(now);
       for (size_t i = 0; i < sockets_.size(); ++i) GoOn(i, now);
     }
   }
@@ -233,6 +235,7 @@ class Listener::Loop {
   int PatienceMs() const {
     std::optional<Moment> due;
     if (!silent_.empty()) due = silent_.begin()->second.until;
+    if (!speakers_.empty() && (!due || offer_at_ < *due)) due = offer_at_;
     for (const Socket& socket : sockets_) {
       if (socket.pause_until && (!due || *socket.pause_until < *due)) due = socket.pause_until;
     }
@@ -329,6 +332,10 @@ class Listener::Loop {
     const auto owned = by_owner_.find(found->second.peer.owner);
     owned->second.erase(tag);
     if (owned->second.empty()) by_owner_.erase(owned);
+    if (const auto spoken = speakers_.find(found->second.peer.owner); spoken != speakers_.end()) {
+      spoken->second.erase(tag);
+      if (spoken->second.empty()) speakers_.erase(spoken);
+    }
     FileDescriptor fd = std::move(found->second.fd);
     silent_.erase(found);
     return fd;
@@ -341,15 +348,40 @@ class Listener::Loop {
     char first = 0;
     const ssize_t count = recv(peer, &first, 1, MSG_PEEK | MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    const OpenConnections::Peer whose = found->second.peer;
-    const size_t socket = found->second.socket;
     Unwatch(peer);
-    FileDescriptor fd = Drop(tag);
+    if (count <= 0) {
+      Drop(tag);
+      return;
+    }
+    speakers_[found->second.peer.owner].insert(tag);
+    OfferSpeakers(SteadyClock::now());
+  }
+
+  // Until one of them has to wait. Those who have fewest here go first: no crowd is before them.
+  void OfferSpeakers(Moment now) {
+    while (!speakers_.empty()) {
+      const auto fewest = std::min_element(
+          speakers_.begin(), speakers_.end(), [this](const auto& a, const auto& b) {
+            return by_owner_.at(a.first).size() < by_owner_.at(b.first).size();
+          });
+      if (!Offer(*fewest->second.begin())) break;
+    }
+    offer_at_ = now + kOfferPause;
+  }
+
+  // False: it waits, as it is.
+  bool Offer(uint64_t tag) {
+    const Silent& silent = silent_.at(tag);
     // Counted first: whoever it is handed to may learn at once who speaks.
-    if (count <= 0 || !connections_.Add(fd.get(), whose)) return;
+    const OpenConnections::Room room = connections_.Add(silent.fd.get(), silent.peer);
+    if (room == OpenConnections::Room::kLater) return false;
+    const size_t socket = silent.socket;
+    FileDescriptor fd = Drop(tag);
+    if (room == OpenConnections::Room::kNone) return true;
     const int yes = 1;
     setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     sockets_[socket].take(fd.Release());
+    return true;
   }
 
   OpenConnections& connections_;
@@ -363,6 +395,8 @@ class Listener::Loop {
   uint64_t last_tag_ = kSocketsMax;
   std::map<uint64_t, Silent> silent_;  // In the order of their coming.
   std::map<std::string, std::set<uint64_t>> by_owner_;
+  std::map<std::string, std::set<uint64_t>> speakers_;  // Of them, those who have spoken and wait.
+  Moment offer_at_;
 };
 
 Listener::Listener(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}

@@ -41,16 +41,16 @@ ListenerRoom RoomWithin(int64_t descriptor_limit) {
   return room;
 }
 
-bool OpenConnections::Add(int fd, const Peer& peer) {
+OpenConnections::Room OpenConnections::Add(int fd, const Peer& peer) {
   const std::lock_guard lock(mutex_);
-  if (!MakeRoom(peer.owner)) return false;
+  if (const Room room = MakeRoom(peer.owner); room != Room::kTaken) return room;
   const uint64_t id = ++last_id_;
   open_.emplace(id, Open{fd, InodeOf(fd), peer});
   by_address_[peer.address] = id;
   ++count_of_[peer.owner];
   strangers_of_[peer.owner].insert(id);
   ++stranger_count_;
-  return true;
+  return Room::kTaken;
 }
 
 int64_t OpenConnections::CountOf(const std::string& owner) const {
@@ -64,7 +64,7 @@ bool OpenConnections::IsFull(const std::string& owner) const {
 }
 
 // Requires mutex_.
-bool OpenConnections::MakeRoom(const std::string& owner) {
+OpenConnections::Room OpenConnections::MakeRoom(const std::string& owner) {
   while (!leaving_.empty() && InodeOf(leaving_.front().fd) != leaving_.front().inode) {
     leaving_.pop_front();
   }
@@ -83,15 +83,15 @@ bool OpenConnections::MakeRoom(const std::string& owner) {
     } else if (own != strangers_of_.end()) {
       oldest = *own->second.begin();
     }
-    const bool has_descriptors = static_cast<int64_t>(leaving_.size()) < room_.stranger_max;
     if (!oldest && !is_about_owner) {
       Note("workers hold all " + std::to_string(open_.size()) +
            " connections that the limit of open files (ulimit -n) allows; more are closed");
     }
-    if (!oldest || !has_descriptors) return false;
+    if (!oldest) return Room::kNone;
+    if (static_cast<int64_t>(leaving_.size()) >= room_.stranger_max) return Room::kLater;
     ShutDown(*oldest);
   }
-  return true;
+  return Room::kTaken;
 }
 
 std::optional<uint64_t> OpenConnections::OldestOfMost() const {

@@ -45,9 +45,14 @@ class OpenConnections {
 
   const ListenerRoom& room() const { return room_; }
 
-  // Counts a stranger that is about to be handed on; another one may be shut down for it. False:
-  // there is no room for this one. Somebody else closes the descriptor.
-  bool Add(int fd, const Peer& peer);
+  enum class Room {
+    kTaken,
+    kLater,  // As soon as somebody who was shut down is closed.
+    kNone,   // Those who hold all of it are known.
+  };
+  // Counts a stranger that is about to be handed on; another one may be shut down for it. Somebody
+  // else closes the descriptor.
+  Room Add(int fd, const Peer& peer);
   // Whoever speaks from this address has shown that it may join.
   void SetKnown(const std::string& address);
   // The places of connections that are silent are all taken: by so many, most of them of one.
@@ -65,7 +70,7 @@ class OpenConnections {
   };
 
   bool IsFull(const std::string& owner) const;
-  bool MakeRoom(const std::string& owner);
+  Room MakeRoom(const std::string& owner);
   int64_t CountOf(const std::string& owner) const;
   std::optional<uint64_t> OldestOfMost() const;
   void ShutDown(uint64_t id);
