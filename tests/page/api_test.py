@@ -327,6 +327,11 @@ class OfASweep(unittest.TestCase):
             ("/api/v1/sweeps/small/curves?trials=1,a", 400, "trials: read 'a', expected numbers such as 1,2,3"),
             ("/api/v1/sweeps/small/curves?metric=%22", 400, "expected a name without"),
             ("/api/v1/sweeps/small/trials/1/log?from=x", 400, "from: read 'x', expected a whole number"),
+            ("/api/v1/sweeps/small/trials/1/log?attempt=-1", 400, "attempt: read '-1', expected 0 or a number above it"),
+            ("/api/v1/sweeps/small/trials?first=-4", 400, "first: read '-4', expected 0 or a number above it"),
+            ("/api/v1/sweeps/small/trials?first=1.5", 400, "first: read '1.5', expected a whole number"),
+            ("/api/v1/sweeps/small/curves?metric=nope", 404, "no trial of small reports 'nope'"),
+            ("/api/v1/sweeps/small/curves?trials=2,99", 404, "small has no trial 99"),
             ("/api/v1/sweeps/small/trials/1/log/1", 404, "nothing at this address"),
             ("/api/v1/sweeps/small/nix", 404, "nothing at this address"),
             ("/api/v1/sweeps/nix/course", 404, "no sweep is named 'nix'"),
@@ -432,14 +437,31 @@ class OfASweep(unittest.TestCase):
         self.assertEqual((head.headers["Content-Length"], nothing), (str(len(text)), b""))
 
     def test_nonsense_and_requests_too_long_end_their_connection_alone(self):
-        for data in (b"\x16\x03\x01\x02\x00", b"nonsense\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET\r\n\r\n", b""):
+        line, host, key = b"GET / HTTP/1.1\r\n", b"Host: localhost\r\n", f"Authorization: Bearer {self.page.key}\r\n".encode()
+        post = b"POST /api/v1/sweeps/small/actions HTTP/1.1\r\n" + host + key
+        for data in (b"\x16\x03\x01\x02\x00", b"nonsense\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+                     line.replace(b"\r", b"") + host.replace(b"\r", b"") + b"\n", line + host + b"X : a\r\n\r\n", line + host + b": a\r\n\r\n",
+                     line + host + b"X: a\0b\r\n\r\n", line + host, post + b"Content-Length: -1\r\n\r\n",
+                     post + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                     post + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", post + b"Content-Length: 20\r\n\r\n{}"):
             with self.subTest(data):
-                self.assertNotIn(b"200 OK", self.page.raw(data))
+                answer = self.page.raw(data)
+                self.assertTrue(answer.startswith(b"HTTP/1.1 400 "), answer)
+                self.assertIn(b'{"error":"this is no request of HTTP/1.1: ', answer)
+        self.assertEqual(self.page.raw(b""), b"")
         long = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n"
         self.assertIn(b" 431 ", self.page.raw(long % (b"x" * 9000)))
         with contextlib.suppress(OSError):  # It is closed while there is more to come.
             self.page.raw(long % (b"x" * 1000000))
         self.assertEqual(self.page.ask("/")[0].status, 200)
+
+    def test_a_request_that_does_not_come_to_its_end_is_told_so(self):
+        head = b"POST /api/v1/sweeps/small/actions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20\r\n\r\n{}"
+        with socket.create_connection(("127.0.0.1", self.page.port), timeout=60) as connection:
+            connection.sendall(head)
+            answer = b"".join(iter(lambda: connection.recv(65536), b""))
+        self.assertTrue(answer.startswith(b"HTTP/1.1 408 "), answer)
+        self.assertTrue(answer.endswith(b'{"error":"the request did not come to its end in time"}'), answer)
 
     def test_a_crowd_of_idle_connections_does_not_end_it(self):
         crowd = [socket.create_connection(("127.0.0.1", self.page.port), timeout=60) for _ in range(100)]
@@ -913,6 +935,7 @@ class BeyondThisMachine(unittest.TestCase):
         self.assertEqual(run.act({"stop": {}}, name="endless", Cookie=f"tune_key_{run.port}={run.key}",
                                  Origin=own.replace("https", "http"))[0], 403)
         self.assertEqual(run.act({"stop": {"now": True}}, name="endless", Cookie=f"tune_key_{run.port}={run.key}", Origin=own)[0], 200)
+        run.process.wait(timeout=60)  # By itself.
         self.assertEqual(run.end(), 0)
 
     def test_a_key_that_is_kept_keeps_the_viewers_too(self):

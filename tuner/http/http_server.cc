@@ -40,6 +40,7 @@ constexpr size_t kStreamsOfOneMax = 4;
 constexpr size_t kPackedFrom = 1 << 10;
 constexpr std::chrono::seconds kToSend{10};
 constexpr std::chrono::seconds kBetween{60};
+constexpr std::chrono::seconds kGrace{2};  // For an answer to who is too late or says too much.
 constexpr std::chrono::milliseconds kTick{100};
 // The last event: what is asked for now is how it ended.
 constexpr char kEnd[] = "event: end\ndata: end\n\n";
@@ -86,9 +87,11 @@ class Session : public std::enable_shared_from_this<Session> {
  private:
   void Shake();
   void Read(std::chrono::seconds patience);
+  void Refuse(error_code error);
   void Answer();
   void Write(HttpAnswer answer, bool keeps);
   void End();
+  void HearOut();
   void BeginStream(HttpAnswer answer);
   void AwaitEnd();
   void SendEvent();
@@ -101,6 +104,8 @@ class Session : public std::enable_shared_from_this<Session> {
   }
 
   beast::tcp_stream stream_;  // Its time limit counts for TLS, too.
+  asio::steady_timer patience_{stream_.get_executor()};  // Of a request that is being read.
+  bool is_late_ = false;
   const uint64_t id_;
   std::optional<asio::ssl::stream<beast::tcp_stream&>> tls_;
   Server& server_;
@@ -333,17 +338,39 @@ void Session::Read(std::chrono::seconds patience) {
   parser_.emplace();
   parser_->header_limit(kHeaderBytesMax);
   parser_->body_limit(kHttpBodyBytesMax);
-  stream_.expires_after(patience);
+  // The stream's own limit would close it before there was an answer.
+  stream_.expires_after(patience + kGrace);
+  is_late_ = false;
+  patience_.expires_after(patience);
+  patience_.async_wait([weak = weak_from_this()](error_code stopped) {
+    const std::shared_ptr<Session> self = stopped ? nullptr : weak.lock();
+    if (!self) return;
+    self->is_late_ = true;
+    self->stream_.cancel();
+  });
   const auto read = [self = shared_from_this()](error_code error, size_t) {
-    if (!error) return self->Answer();
-    if (error == http::error::header_limit || error == http::error::buffer_overflow) {
-      return self->Write(ErrorAnswer(431, "the headers are too long"), false);
-    }
-    if (error == http::error::body_limit) {
-      return self->Write(ErrorAnswer(413, "the body is too long"), false);
-    }
+    self->patience_.cancel();
+    if (error) return self->Refuse(error);
+    self->Answer();
   };
   WithStream([&](auto& stream) { http::async_read(stream, buffer_, *parser_, read); });
+}
+
+// What was read is no request. Who has said nothing gets no answer.
+void Session::Refuse(error_code error) {
+  if (error == http::error::end_of_stream) return;
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+    return Write(ErrorAnswer(431, "the headers are too long"), false);
+  }
+  if (error == http::error::body_limit) {
+    return Write(ErrorAnswer(413, "the body is too long"), false);
+  }
+  if (is_late_ && parser_->got_some()) {
+    return Write(ErrorAnswer(408, "the request did not come to its end in time"), false);
+  }
+  if (error.category() == make_error_code(http::error::bad_method).category()) {
+    Write(ErrorAnswer(400, "this is no request of HTTP/1.1: " + error.message()), false);
+  }
 }
 
 void Session::Answer() {
@@ -411,10 +438,21 @@ void Session::End() {
   const auto close = [self = shared_from_this()](error_code) {
     error_code ignored;
     self->stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+    self->server_.IsIdle(self->id_);
+    self->stream_.expires_after(kGrace);
+    self->HearOut();
   };
   if (!tls_) return close({});
   stream_.expires_after(kToSend);
   tls_->async_shutdown(close);
+}
+
+// A connection that is closed while there is more to read takes its answer with it.
+void Session::HearOut() {
+  stream_.async_read_some(asio::buffer(unread_), [self = shared_from_this()](error_code error,
+                                                                             size_t) {
+    if (!error) self->HearOut();
+  });
 }
 
 void Session::BeginStream(HttpAnswer answer) {

@@ -115,12 +115,53 @@ void AppendCurve(int64_t trial, const std::vector<Point>& points, size_t stride,
          "],\"seconds\":[" + seconds + "],\"values\":[" + values + "]}";
 }
 
+Result<std::vector<std::string>> ReadMetricNames(Database& database, const FoundSweep& sweep) {
+  // By the last report of the latest trials: to look at all reports takes seconds.
+  static constexpr char kSql[] =
+      "SELECT DISTINCT m.key FROM"
+      " (SELECT (SELECT r.metrics FROM report_rows AS r WHERE r.trial = t.id"
+      "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1) AS metrics"
+      "  FROM (SELECT id FROM trial_rows WHERE experiment = ?1 AND iterations > 0"
+      "   ORDER BY number DESC LIMIT 100) AS t) AS latest,"
+      " json_each(latest.metrics) AS m ORDER BY m.key";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+  row->BindAll(sweep.id);
+  std::vector<std::string> names;
+  while (true) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) return names;
+    names.emplace_back(row->Text(0));
+  }
+}
+
+// Their numbers have no gaps.
+Status CheckThereIsTrial(Database& database, const FoundSweep& sweep, int64_t number) {
+  static constexpr char kSql[] =
+      "SELECT 1 FROM trial_rows WHERE experiment = ?1 AND number >= ?2 LIMIT 1";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+  row->BindAll(sweep.id, number);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  if (has_row) return OkStatus();
+  return NotFound(sweep.name + " has no trial " + std::to_string(number));
+}
+
+// For a metric of which no value was found; where it is the sweep's own, it is only late.
+Status CheckThereIsMetric(Database& database, const FoundSweep& sweep, const std::string& metric) {
+  if (metric == sweep.metric) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, ReadMetricNames(database, sweep));
+  if (std::find(names.begin(), names.end(), metric) != names.end()) return OkStatus();
+  return NotFound("no trial of " + sweep.name + " reports '" + metric + "'");
+}
+
 }  // namespace
 
 Result<std::string> CurvesJson(Database& database, const FoundSweep& sweep,
                                const CurveQuery& query) {
   const std::string& metric = query.metric.empty() ? sweep.metric : query.metric;
   TUNE_ASSIGN_OR_RETURN(const std::string path, MetricPath(metric, sweep.metric));
+  if (!query.trials.empty()) {
+    TUNE_RETURN_IF_ERROR(CheckThereIsTrial(database, sweep, *query.trials.rbegin()));
+  }
   TUNE_ASSIGN_OR_RETURN(std::vector<CurveTrial> all,
                         ReadCurveTrials(database, sweep, query.trials));
   const size_t all_count = all.size();
@@ -132,33 +173,29 @@ Result<std::string> CurvesJson(Database& database, const FoundSweep& sweep,
   std::string out = "{";
   AppendField("metric", metric, out);
   out += ",\"curves\":[";
+  bool has_values = false;
   for (const CurveTrial& trial : trials) {
     TUNE_ASSIGN_OR_RETURN(const std::vector<Point> points, ReadPoints(database, trial, path));
+    has_values |= std::any_of(points.begin(), points.end(),
+                              [](const Point& point) { return point.value.has_value(); });
     if (out.back() != '[') out += ',';
     AppendCurve(trial.number, points, static_cast<size_t>(stride), out);
+  }
+  if (!has_values && !trials.empty()) {
+    TUNE_RETURN_IF_ERROR(CheckThereIsMetric(database, sweep, metric));
   }
   return out + "],\"left_out\":" + std::to_string(all_count - trials.size()) +
          ",\"stride\":" + std::to_string(stride) + "}";
 }
 
 Result<std::string> MetricNamesJson(Database& database, const FoundSweep& sweep) {
-  // By the last report of the latest trials: to look at all reports takes seconds.
-  static constexpr char kSql[] =
-      "SELECT DISTINCT m.key FROM"
-      " (SELECT (SELECT r.metrics FROM report_rows AS r WHERE r.trial = t.id"
-      "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1) AS metrics"
-      "  FROM (SELECT id FROM trial_rows WHERE experiment = ?1 AND iterations > 0"
-      "   ORDER BY number DESC LIMIT 100) AS t) AS latest,"
-      " json_each(latest.metrics) AS m ORDER BY m.key";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
-  row->BindAll(sweep.id);
+  TUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, ReadMetricNames(database, sweep));
   std::string out = "[";
-  while (true) {
-    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-    if (!has_row) return out + "]";
+  for (const std::string& name : names) {
     if (out.size() > 1) out += ',';
-    AppendJsonString(row->Text(0), out);
+    AppendJsonString(name, out);
   }
+  return out + "]";
 }
 
 Result<std::string> FrontJson(Database& database, const FoundSweep& sweep) {

@@ -131,6 +131,14 @@ Result<int64_t> NumberOf(const HttpRequest& request, const std::string& name, in
   return InvalidArgument(name + ": read '" + text + "', expected a whole number");
 }
 
+// A whole number that is 0 or more.
+Result<int64_t> CountOf(const HttpRequest& request, const std::string& name) {
+  TUNE_ASSIGN_OR_RETURN(const int64_t count, NumberOf(request, name, 0));
+  if (count >= 0) return count;
+  return InvalidArgument(name + ": read '" + TextOf(request, name) +
+                         "', expected 0 or a number above it");
+}
+
 Status NothingHere() { return NotFound("there is nothing at this address"); }
 
 }  // namespace
@@ -306,7 +314,7 @@ Result<std::string> PageApi::BodyOfSweep(const std::string& name, std::string_vi
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database_, name));
   if (part.empty()) return Sweep(sweep, rights);
   if (part == "trials") {
-    TUNE_ASSIGN_OR_RETURN(const int64_t first, NumberOf(request, "first", 0));
+    TUNE_ASSIGN_OR_RETURN(const int64_t first, CountOf(request, "first"));
     if (first > 0) {
       const Result<std::string> begin = TrialRows::First(*database_, sweep, first);
       // Of few trials the answer with a revision costs no more.
@@ -347,7 +355,7 @@ Result<std::string> PageApi::Body(const std::vector<std::string>& parts, const H
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database_, parts[0]));
   if (parts.size() == 3) return Trial(sweep, *number);
   if (parts[3] != "log") return NothingHere();
-  TUNE_ASSIGN_OR_RETURN(const int64_t attempt, NumberOf(request, "attempt", 0));
+  TUNE_ASSIGN_OR_RETURN(const int64_t attempt, CountOf(request, "attempt"));
   TUNE_ASSIGN_OR_RETURN(const int64_t from, NumberOf(request, "from", -kLogBytesMax));
   return LogJson(database_->path(), sweep.name, *number, attempt, from);
 }
