@@ -21,8 +21,71 @@ void ReplaceAll(const std::string& from, const std::string& to, std::string& tex
   }
 }
 
-// As it may stand in what is printed: alone, without blanks at its ends, line by line, and as JSON,
-// Python and addresses write it.
+int HexOf(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char lower = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+// How many bytes of `text` are `value` as an address writes it, 0: none. Which characters are
+// escaped (RFC 3986, 2.1), in letters of which case, and whether a blank is a plus differs from
+// library to library.
+size_t EscapedBytes(std::string_view text, std::string_view value) {
+  size_t at = 0;
+  for (const char wanted : value) {
+    if (at >= text.size()) return 0;
+    const bool is_escape = text[at] == '%' && at + 2 < text.size() && HexOf(text[at + 1]) >= 0 &&
+                           HexOf(text[at + 2]) >= 0;
+    const int escaped = is_escape ? HexOf(text[at + 1]) * 16 + HexOf(text[at + 2]) : -1;
+    if (is_escape && escaped == static_cast<unsigned char>(wanted)) {
+      at += 3;
+    } else if (text[at] == wanted || (wanted == ' ' && text[at] == '+')) {
+      ++at;
+    } else {
+      return 0;
+    }
+  }
+  return at;
+}
+
+void ReplaceEscaped(const std::string& value, const std::string& to, std::string& text) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    const size_t bytes = EscapedBytes(std::string_view(text).substr(at), value);
+    if (bytes == 0) continue;
+    text.replace(at, bytes, to);
+    at += to.size() - 1;
+  }
+}
+
+// What base64 (RFC 4648) makes of `value` wherever it stands in what is encoded, as behind the
+// user's name of an Authorization header: of the three ways to begin in a group of three bytes the
+// letters that follow from it alone, in both alphabets.
+std::vector<std::string> Base64FormsOf(std::string_view value) {
+  constexpr size_t kBytesMin = 9;  // Of less, too few letters are left.
+  constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+  std::vector<std::string> forms;
+  if (value.size() < kBytesMin) return forms;
+  for (const std::string_view last : {"+/", "-_"}) {
+    for (size_t before = 0; before < 3; ++before) {
+      std::string letters;
+      const size_t bits = value.size() * 8;
+      // The first whole six bits behind those that are shared with what stands before.
+      for (size_t bit = (6 - before * 8 % 6) % 6; bit + 6 <= bits; bit += 6) {
+        unsigned six = 0;
+        for (size_t i = bit; i < bit + 6; ++i) {
+          six = six * 2 + ((static_cast<unsigned char>(value[i / 8]) >> (7 - i % 8)) & 1U);
+        }
+        letters += six < kLetters.size() ? kLetters[six] : last[six - kLetters.size()];
+      }
+      forms.push_back(std::move(letters));
+    }
+  }
+  return forms;
+}
+
+// As it may stand in what is printed: alone, without blanks at its ends, line by line, as JSON and
+// Python write it, and in base64.
 std::vector<std::string> FormsOf(const std::string& value) {
   constexpr size_t kLineBytesMin = 8;
   constexpr std::string_view kBlank = " \t\r\n";
@@ -35,15 +98,7 @@ std::vector<std::string> FormsOf(const std::string& value) {
   for (const std::string& form : {value, trimmed(value)}) {
     const std::string json = ToJson(Value(form));
     forms.push_back(json.substr(1, json.size() - 2));
-    std::string address;
-    for (const char c : form) {
-      char escape[4];
-      std::snprintf(escape, sizeof escape, "%%%02X", static_cast<unsigned char>(c));
-      const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-                            std::string_view("-._~").find(c) != std::string_view::npos;
-      address += is_plain ? std::string(1, c) : escape;
-    }
-    forms.push_back(address);
+    for (std::string& letters : Base64FormsOf(form)) forms.push_back(std::move(letters));
   }
   for (size_t begin = 0; value.find('\n') != std::string::npos && begin < value.size();) {
     const size_t end = std::min(value.find('\n', begin), value.size());
@@ -51,8 +106,11 @@ std::vector<std::string> FormsOf(const std::string& value) {
     if (line.size() >= kLineBytesMin) forms.push_back(line);
     begin = end + 1;
   }
-  if (const std::string_view password = SecretIn(value); !password.empty()) {
+  for (std::string_view rest = value, password; !(password = SecretIn(rest)).empty();) {
     forms.emplace_back(password);
+    for (std::string& letters : Base64FormsOf(password)) forms.push_back(std::move(letters));
+    const size_t begin = static_cast<size_t>(password.data() - rest.data()) + password.size();
+    rest.remove_prefix(std::min(rest.size(), begin + 1));  // With the mark that ends it.
   }
   // A longer one may have a shorter one in it.
   std::stable_sort(forms.begin(), forms.end(),
@@ -95,10 +153,55 @@ std::string_view SecretSetting(std::string_view value) {
   return {};
 }
 
+// "password": "s3cret", as JSON and Python write a map.
+std::string_view SecretMember(std::string_view value) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  for (const char quote : {'"', '\''}) {
+    const auto end_of = [&](size_t begin) {
+      size_t at = begin;
+      while (at < value.size() && value[at] != quote) at += value[at] == '\\' ? 2 : 1;
+      return std::min(at, value.size());
+    };
+    for (size_t open = value.find(quote); open < value.size();) {
+      const size_t close = end_of(open + 1);
+      const size_t colon = std::min(value.find_first_not_of(kBlank, close + 1), value.size());
+      const size_t begin = std::min(value.find_first_not_of(kBlank, colon + 1), value.size());
+      const bool is_member = colon < value.size() && value[colon] == ':' && begin < value.size() &&
+                             value[begin] == quote;
+      if (is_member && NamesSecret(value.substr(open + 1, close - open - 1))) {
+        const std::string_view found = value.substr(begin + 1, end_of(begin + 1) - begin - 1);
+        if (!found.empty()) return found;
+      }
+      open = value.find(quote, close + 1);
+    }
+  }
+  return {};
+}
+
+// "machine host login me password s3cret", as .netrc holds it.
+std::string_view PasswordOfNetrc(std::string_view value) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  constexpr std::string_view kWord = "password";
+  if (value.find("machine") == std::string_view::npos &&
+      value.find("login") == std::string_view::npos) {
+    return {};
+  }
+  for (size_t at = 0; (at = value.find(kWord, at)) != std::string_view::npos; at += kWord.size()) {
+    const bool begins = at > 0 && kBlank.find(value[at - 1]) != std::string_view::npos;
+    const size_t end = at + kWord.size();
+    if (!begins || end >= value.size() || kBlank.find(value[end]) == std::string_view::npos) {
+      continue;
+    }
+    const size_t first = std::min(value.find_first_not_of(kBlank, end), value.size());
+    return value.substr(first, value.find_first_of(kBlank, first) - first);
+  }
+  return {};
+}
+
 bool IsLetterOrDigit(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
 // The whole value, where it begins as the keys of GitHub, GitLab, Hugging Face, OpenAI, Slack,
-// Google, npm and PyPI do and goes on as no word does, or is a JSON Web Token (RFC 7519).
+// Google, npm, PyPI and AWS do and goes on as no word does, or is a JSON Web Token (RFC 7519).
 std::string_view KeyOfAMaker(std::string_view value) {
   constexpr std::ptrdiff_t kRunMin = 12;  // "sk-learn-contrib-models" is no key.
   constexpr std::string_view kHook = "https://hooks.slack.com/services/";
@@ -106,8 +209,9 @@ std::string_view KeyOfAMaker(std::string_view value) {
   if (value.starts_with(kHook) && value.size() > kHook.size()) return value;
   const bool has_two_dots = std::count(value.begin(), value.end(), '.') == 2;
   if (value.starts_with("eyJ") && has_two_dots) return value;
-  for (const std::string_view beginning : {"ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "hf_",
-                                           "sk-", "xoxb-", "xoxp-", "AIza", "npm_", "pypi-"}) {
+  for (const std::string_view beginning :
+       {"ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "hf_", "sk-", "xoxb-", "xoxp-", "AIza",
+        "npm_", "pypi-", "AKIA", "ASIA"}) {
     if (!value.starts_with(beginning)) continue;
     const auto rest = value.begin() + static_cast<std::ptrdiff_t>(beginning.size());
     const auto run = std::search_n(rest, value.end(), kRunMin, true,
@@ -154,7 +258,8 @@ bool NamesSecret(std::string_view variable) {
 
 std::string_view SecretIn(std::string_view value) {
   for (const std::string_view found :
-       {PasswordOfAddress(value), SecretSetting(value), KeyOfAMaker(value)}) {
+       {PasswordOfAddress(value), SecretSetting(value), SecretMember(value), PasswordOfNetrc(value),
+        KeyOfAMaker(value)}) {
     if (!found.empty()) return found;
   }
   return {};
@@ -165,7 +270,9 @@ std::string WithoutSecrets(std::string text, const std::vector<Secret>& secrets)
   for (const Secret& secret : secrets) {
     ReplaceAll(secret.name + "=" + secret.value, secret.name + "=" + kHidden, text);
     for (const std::string& form : FormsOf(secret.value)) {
-      if (form.size() >= kBytesToStandAlone) ReplaceAll(form, kHidden, text);
+      if (form.size() < kBytesToStandAlone) continue;
+      ReplaceAll(form, kHidden, text);
+      ReplaceEscaped(form, kHidden, text);
     }
   }
   return text;

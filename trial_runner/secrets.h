@@ -30,7 +30,8 @@ bool NamesSecret(std::string_view variable);
 
 // The part of a value that is a secret whatever its variable is called, else empty: s3cret of
 // postgresql://me:s3cret@db/trials (RFC 3986, 3.2.1), of Server=db;Password=s3cret and of
-// https://host/?api_key=s3cret; ghp_..., sk-... and other keys that begin as their makers' do.
+// https://host/?api_key=s3cret, of {"password": "s3cret"} and of a .netrc's lines; ghp_..., sk-...
+// and other keys that begin as their makers' do.
 std::string_view SecretIn(std::string_view value);
 
 // With "$HF_TOKEN" in the place of its value: of what a program or a tool printed, before it is

@@ -52,7 +52,45 @@ TEST(Secrets, AreFoundInTheFormsInWhichTheyArePrinted) {
             "['***'] ?k=***");
 }
 
+// quote(s), quote(s, safe=""), quote_plus(s), and lower-case escapes as some servers print them.
+TEST(Secrets, AreFoundAsAddressesWriteThemWhicheverCharactersAreEscaped) {
+  const std::vector<Secret> secrets = {{"MY_TOKEN", "tok/MARK 1+xyz="}};
+  for (const char* const form :
+       {"tok/MARK%201%2Bxyz%3D", "tok%2FMARK%201%2Bxyz%3D", "tok%2FMARK+1%2Bxyz%3D",
+        "tok%2fMARK%201+xyz=", "tok%2FMARK%201+xyz%3d"}) {
+    EXPECT_EQ(WithoutSecrets("at /?t=" + std::string(form) + "&n=1", secrets), "at /?t=***&n=1");
+  }
+  EXPECT_EQ(WithoutSecrets("/?t=tok%2FMARK%202&%", secrets), "/?t=tok%2FMARK%202&%");
+}
+
+// printf 'u:s3cret/word' | base64, with none, one and two letters before the colon.
+TEST(Secrets, AreFoundInBase64WhereverTheyBegin) {
+  const std::vector<Secret> secrets = {{"DB_PASS", "s3cret/w?rd>>"}};
+  const std::vector<std::string> headers = {"OnMzY3JldC93P3JkPj4=", "dTpzM2NyZXQvdz9yZD4+",
+                                            "dXM6czNjcmV0L3c/cmQ+Pg=="};
+  for (const std::string& header : headers) {
+    const std::string said = WithoutSecrets("Authorization: Basic " + header, secrets);
+    EXPECT_THAT(said, HasSubstr("***"));
+    EXPECT_LE(said.size(), std::string("Authorization: Basic ***").size() + 8) << said;
+  }
+  EXPECT_THAT(WithoutSecrets("dXM6czNjcmV0L3c_cmQ-Pg", secrets), HasSubstr("***"));
+  EXPECT_EQ(WithoutSecrets("dTpzM2NyZXQ", secrets), "dTpzM2NyZXQ");
+}
+
+TEST(Secrets, AreAllHiddenOfAVariableThatHoldsSeveral) {
+  const std::vector<Secret> secrets = {{"JSON", R"({"password": "word1234", "token":"key-5678"})"}};
+  EXPECT_EQ(WithoutSecrets("login with word1234 and key-5678", secrets), "login with *** and ***");
+}
+
 TEST(Secrets, AreKnownByWhatTheyLookLikeWhateverTheirVariableIsCalled) {
+  EXPECT_EQ(SecretIn(R"({"user": "me", "password": "s3c\"ret", "n": 1})"), R"(s3c\"ret)");
+  EXPECT_EQ(SecretIn("{'api_key' : 's3cret'}"), "s3cret");
+  EXPECT_EQ(SecretIn(R"({"tokenizer": "bert", "max_tokens": "12"})"), "");
+  EXPECT_EQ(SecretIn(R"("password": )"), "");
+  EXPECT_EQ(SecretIn("machine x login y password s3cret"), "s3cret");
+  EXPECT_EQ(SecretIn("machine x\n  login y\n  password s3cret\nmachine z"), "s3cret");
+  EXPECT_EQ(SecretIn("the machine has no password"), "");
+  EXPECT_EQ(SecretIn("AKIAIOSFODNN7EXAMPLE"), "AKIAIOSFODNN7EXAMPLE");
   EXPECT_EQ(SecretIn("postgresql://me:s3cret@db:5432/trials?ssl=1"), "s3cret");
   EXPECT_EQ(SecretIn("redis://:p@ss@host"), "p@ss");
   EXPECT_EQ(SecretIn("Server=db;User=me; Password=s3cret;"), "s3cret");
