@@ -285,6 +285,22 @@ TEST(DatabaseCheck, ASweepOfOtherDecisionCodeIsLeftToItsProgram) {
               Contains(Found(FindingState::kWarning, "journal of s", "version 99")));
 }
 
+TEST(DatabaseCheck, AnOlderCopyInThePlaceOfWhatWasCommittedIsAProblem) {
+  TempFolder folder;
+  const std::string path = folder / "tune.db";
+  {
+    const auto store = OpenStore(path);
+    ASSERT_TRUE(store->CreateExperiment(SampleExperiment("s")).ok());
+  }
+  EXPECT_THAT(CheckDatabase(path, kSampleStart),
+              Contains(Found(FindingState::kOk, "steps", "none that was committed is missing")));
+  // As a tuner leaves it that was killed behind its third step.
+  WriteText(path + ".lock", "{}\ncommitted 1 3\n");
+  EXPECT_THAT(CheckDatabase(path, kSampleStart),
+              Contains(Found(FindingState::kProblem, "steps",
+                             "step 3 of sweep 1 was committed, but its journal ends with step 0")));
+}
+
 TEST(DatabaseCheck, ALivingTunerIsNamed) {
   TempFolder folder;
   const auto store = OpenStore(folder / "tune.db");

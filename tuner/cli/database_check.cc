@@ -19,6 +19,7 @@
 #include "tuner/recovery.h"
 #include "tuner/replay_lines.h"
 #include "tuner/sqlite/artifact_rows.h"
+#include "tuner/sqlite/integrity.h"
 #include "tuner/sqlite/schema.h"
 #include "tuner/sqlite/sqlite_store.h"
 #include "tuner/sqlite/stored_lines.h"
@@ -31,6 +32,12 @@ namespace fs = std::filesystem;
 
 constexpr size_t kToldCheckpointsMax = 5;
 constexpr char kKeepCopy[] = "keep a copy of it, and go on from an earlier tune backup";
+
+Finding CheckSteps(Database& database) {
+  const Status status = CheckNothingIsMissing(database);
+  if (status.ok()) return Ok("steps", "none that was committed is missing");
+  return Problem("steps", Printable(status.message()), "");
+}
 
 Finding CheckLock(const std::string& db_path) {
   const std::optional<LockHolder> holder = FindLockHolder(db_path);
@@ -212,6 +219,7 @@ Findings CheckDatabase(const std::string& db_path, Instant now) {
   findings.push_back(CheckByPragma(**database, "PRAGMA integrity_check", "pages"));
   if (findings.back().state == FindingState::kProblem) return findings;
   findings.push_back(CheckByPragma(**database, "PRAGMA foreign_key_check", "keys"));
+  findings.push_back(CheckSteps(**database));
   findings.push_back(CheckClock(**database, now));
   for (Finding& finding : CheckCheckpoints(**database)) findings.push_back(std::move(finding));
   for (Finding& finding : CheckJournals(**database)) findings.push_back(std::move(finding));

@@ -54,6 +54,13 @@ class Collection {
     tuner_ = FindLockHolder(options_.db_path);
     std::vector<RemovedGarbage> leftovers;
     if (!tuner_) leftovers = FindLeftovers(options_.db_path);
+    if (options_.dry_run && !tuner_) {
+      if (const Status s =
+              CheckWhatIsThere(options_.db_path, false, FindCommitted(options_.db_path));
+          !s.ok()) {
+        return Complain(s, err_);
+      }
+    }
     std::optional<WriterLock> lock;
     if (!options_.dry_run && !tuner_) {
       // A full disk is when this is needed most.

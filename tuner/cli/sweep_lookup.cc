@@ -62,8 +62,9 @@ Result<std::unique_ptr<Database>> OpenForQueries(const std::string& path) {
 
 Result<std::unique_ptr<Database>> OpenForAnswer(const std::string& path, std::ostream& err) {
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, OpenForQueries(path));
-  if (!IsCheckedQuickly(path)) return database;
-  if (const Status whole = CheckPages(*database); !whole.ok()) {
+  Status whole = IsCheckedQuickly(path) ? CheckPages(*database) : OkStatus();
+  if (whole.ok()) whole = CheckNothingIsMissing(*database);
+  if (!whole.ok()) {
     err << "warning: what follows may be wrong: " << PrintableLines(whole.message()) << "\n";
   }
   return database;

@@ -25,6 +25,10 @@ Status CheckPages(Database& database);
 Status CheckWhatIsThere(const std::string& path, bool looks_at_pages,
                         const std::optional<JournalEnd>& committed);
 
+// kDataLoss: the journal ends before the step that the database's tuner, which lives or was killed,
+// had committed last. Also while that one writes. OK where nothing is known of it.
+Status CheckNothingIsMissing(Database& database);
+
 // For a writer that opens no store: compares as above and settles the lock.
 Status SettleLock(const std::string& path, WriterLock& lock);
 

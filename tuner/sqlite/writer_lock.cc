@@ -187,6 +187,14 @@ Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant n
   }
 }
 
+std::optional<JournalEnd> FindCommitted(const std::string& database_path) {
+  const int fd = open(LockPath(database_path).c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  const std::optional<JournalEnd> committed = ReadCommitted(fd);
+  (void)close(fd);
+  return committed;
+}
+
 std::optional<LockHolder> FindLockHolder(const std::string& database_path) {
   const int fd = open(LockPath(database_path).c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return std::nullopt;

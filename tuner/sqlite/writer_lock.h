@@ -90,6 +90,10 @@ std::string DescribeHolder(const LockHolder& holder);
 Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant now,
                                      LockText text = LockText::kNeeded);
 
+// What the tuner of a database, which lives or was killed, had committed last; nothing where none
+// is known. As FindLockHolder.
+std::optional<JournalEnd> FindCommitted(const std::string& database_path);
+
 // The living tuner of a database, if there is one. Takes no lock and changes nothing.
 std::optional<LockHolder> FindLockHolder(const std::string& database_path);
 
