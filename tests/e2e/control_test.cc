@@ -95,6 +95,17 @@ TEST(Control, OneTrialIsPausedGoesOnAndIsStopped) {
   EXPECT_FALSE(std::filesystem::exists(folder / "tune.artifacts/control.sock"));
 }
 
+TEST(Control, WhoAsksATunerThatIsStoppedIsToldSoAndIsAnsweredWhenItGoesOn) {
+  TestFolder folder;
+  const auto tune = RunTwo(folder, CurveSpace(kForever, "0.01"));
+  tune->Signal(SIGSTOP);
+  Program stop(folder, "tune", {"stop"});
+  EXPECT_TRUE(stop.WaitForText(" does not answer; waiting for it for 30.0 s"));
+  tune->Signal(SIGCONT);
+  EXPECT_TRUE(Says(stop.Wait(), 0, "space stops"));
+  EXPECT_TRUE(Says(tune->Wait(), 0, "space STOPPED"));
+}
+
 TEST(Control, ASweepIsPausedAndItsTunerLivesOn) {
   TestFolder folder;
   const auto tune = RunTwo(folder, CurveSpace(kForever, "0.01"));

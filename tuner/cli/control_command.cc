@@ -64,8 +64,9 @@ Result<ControlRequest> ReadRequest(const ControlOptions& options) {
 // One try. Nothing: the tuner does not listen, or has just come or gone; look again.
 class Command {
  public:
-  Command(const ControlOptions& options, const Clock& clock, ControlRequest request)
-      : options_(options), clock_(clock), request_(std::move(request)) {}
+  Command(const ControlOptions& options, const Clock& clock, ControlRequest request,
+          std::ostream& err)
+      : options_(options), clock_(clock), request_(std::move(request)), err_(err) {}
 
   Result<std::optional<Lines>> Try() {
     const std::optional<LockHolder> holder = FindLockHolder(options_.db_path);
@@ -91,8 +92,13 @@ class Command {
     }
     request.sweep = sweep.name;
     request.tuner = holder.pid;
+    const auto is_late = [&] {
+      err_ << DescribeHolder(holder) << " does not answer; waiting for it for "
+           << FormatDuration(kAnswerPatience) << ", and it does what was asked when it goes on\n";
+      err_.flush();
+    };
     const Result<ControlAnswer> answer =
-        AskTuner(ArtifactsDirOf(options_.db_path), request, clock_, kAnswerPatience);
+        AskTuner(ArtifactsDirOf(options_.db_path), request, clock_, kAnswerPatience, is_late);
     if (answer.status().code() == StatusCode::kNotFound) return std::optional<Lines>();
     if (!answer.ok()) return answer.status().At(DescribeHolder(holder));
     TUNE_RETURN_IF_ERROR(answer->status);
@@ -123,6 +129,7 @@ class Command {
   const ControlOptions& options_;
   const Clock& clock_;
   const ControlRequest request_;
+  std::ostream& err_;
 };
 
 }  // namespace
@@ -131,7 +138,7 @@ int ControlCommand(const ControlOptions& options, const Clock& clock, const Wait
                    std::ostream& out, std::ostream& err) {
   Result<ControlRequest> request = ReadRequest(options);
   if (!request.ok()) return Complain(request.status(), err);
-  Command command(options, clock, *std::move(request));
+  Command command(options, clock, *std::move(request), err);
   const Instant give_up_at = clock.Now() + kListenPatience;
   for (;;) {
     const Result<std::optional<Lines>> done = command.Try();

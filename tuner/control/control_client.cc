@@ -39,8 +39,11 @@ Status SendLine(int fd, std::string line, const Clock& clock, Instant deadline) 
   return OkStatus();
 }
 
-Result<std::string> ReadLine(int fd, const Clock& clock, Instant deadline) {
+Result<std::string> ReadLine(int fd, const Clock& clock, Instant deadline,
+                             const std::function<void()>& is_late) {
+  constexpr Duration kSoon = Seconds(3);
   std::string line;
+  if (is_late && !WaitFor(fd, POLLIN, clock, std::min(deadline, clock.Now() + kSoon))) is_late();
   while (line.size() <= kControlAnswerBytesMax) {
     if (!WaitFor(fd, POLLIN, clock, deadline)) return NoAnswer("the tuner does not answer");
     char bytes[4096];
@@ -56,12 +59,14 @@ Result<std::string> ReadLine(int fd, const Clock& clock, Instant deadline) {
 }  // namespace
 
 Result<ControlAnswer> AskTuner(const std::string& folder, const ControlRequest& request,
-                               const Clock& clock, Duration patience) {
+                               const Clock& clock, Duration patience,
+                               const std::function<void()>& is_late) {
   const Instant deadline = clock.Now() + patience;
   TUNE_ASSIGN_OR_RETURN(const ControlAddress address, ControlAddress::In(folder));
   TUNE_ASSIGN_OR_RETURN(const FileDescriptor connection, ConnectToControl(address));
   TUNE_RETURN_IF_ERROR(SendLine(connection.get(), EncodeRequest(request) + "\n", clock, deadline));
-  TUNE_ASSIGN_OR_RETURN(const std::string line, ReadLine(connection.get(), clock, deadline));
+  TUNE_ASSIGN_OR_RETURN(const std::string line,
+                        ReadLine(connection.get(), clock, deadline, is_late));
   Result<ControlAnswer> answer = DecodeAnswer(line);
   if (!answer.ok()) return NoAnswer("what the tuner answered is " + answer.status().message());
   return answer;
