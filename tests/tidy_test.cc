@@ -165,7 +165,7 @@ TEST(Tidy, LibrariesStayInTheirFolders) {
       {"^Eigen/", "^search/"},
       {"^absl/", "^trial_runner/grpc/"},
       {"^re2/", "^trial_runner/output_pattern"},
-      {"^boost/(asio|beast)", "^tuner/http/http_server\\.cc"},
+      {"^boost/(asio|beast)", "^tuner/http/(http_server\\.cc|beast_message\\.)"},
       {"^zlib\\.h$", "^tuner/http/gzip\\.cc"},
   };
   const std::regex include("^\\s*#include [<\"]([^>\"]+)[>\"]");

@@ -27,6 +27,7 @@ tune_library(tune_http
   SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/http/fair_places.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/gzip.cc
+    ${CMAKE_CURRENT_LIST_DIR}/http/beast_message.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/http_message.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/http_server.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/page_guard.cc

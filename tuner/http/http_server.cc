@@ -17,10 +17,9 @@
 #include <string>
 #include <utility>
 
+#include "tuner/http/beast_message.h"
 #include "tuner/http/event_pace.h"
 #include "tuner/http/fair_places.h"
-#include "tuner/http/gzip.h"
-#include "tuner/http/page_guard.h"
 
 namespace tune {
 namespace {
@@ -37,7 +36,6 @@ constexpr size_t kAskersMax = 48;
 constexpr size_t kStreamsMax = 32;
 // A browser has six connections to a server, for all its windows; the others are for answers.
 constexpr size_t kStreamsOfOneMax = 4;
-constexpr size_t kPackedFrom = 1 << 10;
 constexpr std::chrono::seconds kToSend{10};
 constexpr std::chrono::seconds kBetween{60};
 constexpr std::chrono::seconds kGrace{2};  // For an answer to who is too late or says too much.
@@ -47,12 +45,6 @@ constexpr char kEnd[] = "event: end\ndata: end\n\n";
 // Who ends this process kills it after two seconds.
 constexpr std::chrono::milliseconds kFarewell{1000}, kFarewellMax{1800};
 constexpr int kTicksOfSilence = 150;  // Then a comment is sent, which shows who has gone.
-
-using Request = http::request<http::string_body>;
-
-std::string HeaderOf(const Request& request, http::field field) {
-  return std::string(request[field]);
-}
 
 // Of a clock that is never set.
 Instant Now() {
@@ -103,7 +95,7 @@ class Session : public std::enable_shared_from_this<Session> {
     use(stream_);
   }
 
-  beast::tcp_stream stream_;  // Its time limit counts for TLS, too.
+  beast::tcp_stream stream_;                             // Its time limit counts for TLS, too.
   asio::steady_timer patience_{stream_.get_executor()};  // Of a request that is being read.
   bool is_late_ = false;
   const uint64_t id_;
@@ -111,7 +103,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Server& server_;
   beast::flat_buffer buffer_{kHeaderBytesMax + 4096};
   std::optional<http::request_parser<http::string_body>> parser_;
-  http::response<http::string_body> response_;
+  BeastResponse response_;
   std::array<char, 256> unread_;  // What a client that listens sends.
   std::string next_event_;        // Of a stream: to be sent once `sent_event_` is.
   std::string sent_event_;
@@ -374,21 +366,12 @@ void Session::Refuse(error_code error) {
 }
 
 void Session::Answer() {
-  const Request& read = parser_->get();
+  const BeastRequest& read = parser_->get();
   if (server_.has_tls() && !tls_) {
     return Write(ErrorAnswer(400, "this page is served over TLS: its address begins with https://"),
                  false);
   }
-  HttpRequest request;
-  request.method = std::string(read.method_string());
-  // Of two nobody knows which one counts to whom.
-  if (read.count(http::field::host) == 1) request.host = HeaderOf(read, http::field::host);
-  request.authorization = HeaderOf(read, http::field::authorization);
-  request.cookie = HeaderOf(read, http::field::cookie);
-  request.if_none_match = HeaderOf(read, http::field::if_none_match);
-  request.origin = HeaderOf(read, http::field::origin);
-  request.content_type = HeaderOf(read, http::field::content_type);
-  request.body = read.body();
+  HttpRequest request = RequestOf(read);
   const std::string target(read.target());
   const Status understood = ReadTarget(target, request);
   if (!understood.ok()) return Write(ErrorAnswer(400, understood.message()), read.keep_alive());
@@ -404,27 +387,7 @@ void Session::Answer() {
 }
 
 void Session::Write(HttpAnswer answer, bool keeps) {
-  const Request& read = parser_->get();
-  response_ = {};
-  response_.version(11);
-  response_.result(static_cast<unsigned>(answer.status));
-  response_.keep_alive(keeps);
-  AddSafeHeaders(answer);
-  for (const auto& [name, value] : answer.headers) response_.insert(name, value);
-  if (!answer.content_type.empty()) response_.set(http::field::content_type, answer.content_type);
-  const bool takes_gzip =
-      HeaderOf(read, http::field::accept_encoding).find("gzip") != std::string::npos;
-  if (takes_gzip && answer.body.size() >= kPackedFrom) {
-    std::string packed = Gzip(answer.body);
-    if (!packed.empty()) {
-      answer.body = std::move(packed);
-      response_.set(http::field::content_encoding, "gzip");
-    }
-  }
-  response_.set(http::field::vary, "Accept-Encoding");
-  const size_t size = answer.body.size();
-  if (read.method() != http::verb::head) response_.body() = std::move(answer.body);
-  response_.content_length(size);
+  response_ = ResponseTo(parser_->get(), std::move(answer), keeps);
   stream_.expires_after(kBetween);
   const auto written = [self = shared_from_this(), keeps](error_code error, size_t) {
     if (error || !keeps) return self->End();
@@ -449,23 +412,15 @@ void Session::End() {
 
 // A connection that is closed while there is more to read takes its answer with it.
 void Session::HearOut() {
-  stream_.async_read_some(asio::buffer(unread_), [self = shared_from_this()](error_code error,
-                                                                             size_t) {
-    if (!error) self->HearOut();
-  });
+  stream_.async_read_some(asio::buffer(unread_),
+                          [self = shared_from_this()](error_code error, size_t) {
+                            if (!error) self->HearOut();
+                          });
 }
 
 void Session::BeginStream(HttpAnswer answer) {
   server_.BeginsToListen(id_, answer.client);
-  response_ = {};
-  response_.version(11);
-  response_.result(http::status::ok);
-  response_.keep_alive(false);
-  AddSafeHeaders(answer);
-  for (const auto& [name, value] : answer.headers) response_.insert(name, value);
-  response_.set(http::field::content_type, "text/event-stream");
-  response_.set(http::field::cache_control, "no-store");
-  response_.body() = ":\n\n";
+  response_ = ResponseOfStream(std::move(answer));
   is_sending_ = true;
   stream_.expires_after(kBetween);
   const auto begun = [self = shared_from_this()](error_code error, size_t) {

@@ -1,0 +1,24 @@
+// Requests and answers between Boost.Beast and what the page works with (http_message.h).
+//
+// Thread rule: pure functions.
+#pragma once
+
+#include <boost/beast/http.hpp>
+
+#include "tuner/http/http_message.h"
+
+namespace tune {
+
+using BeastRequest = boost::beast::http::request<boost::beast::http::string_body>;
+using BeastResponse = boost::beast::http::response<boost::beast::http::string_body>;
+
+// All but what its target says (ReadTarget).
+HttpRequest RequestOf(const BeastRequest& read);
+
+// Packed for whoever takes it, and without the body for HEAD; `keeps`: the connection stays.
+BeastResponse ResponseTo(const BeastRequest& read, HttpAnswer answer, bool keeps);
+
+// The head of an event stream, and a comment to begin it.
+BeastResponse ResponseOfStream(HttpAnswer answer);
+
+}  // namespace tune
