@@ -71,16 +71,17 @@ struct Point {
 };
 
 Result<std::vector<Point>> ReadPoints(Database& database, const CurveTrial& trial,
-                                      const std::string& path) {
-  static constexpr char kOwnSql[] =
+                                      const MetricColumn& column) {
+  static constexpr const char* kSql[] = {
       "SELECT iteration, reported_us, value FROM report_rows WHERE trial = ?1"
-      " ORDER BY iteration, attempt";
-  static constexpr char kOtherSql[] =
+      " ORDER BY iteration, attempt",
       "SELECT iteration, reported_us, json_extract(metrics, ?2) FROM report_rows WHERE trial = ?1"
-      " ORDER BY iteration, attempt";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(path.empty() ? kOwnSql : kOtherSql));
+      " ORDER BY iteration, attempt",
+      "SELECT r.iteration, r.reported_us, m.value FROM report_rows AS r, json_each(r.metrics) AS m"
+      " WHERE r.trial = ?1 AND m.key = ?2 ORDER BY r.iteration, r.attempt"};
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql[column.kind]));
   row->Bind(1, trial.id);
-  if (!path.empty()) row->Bind(2, path);
+  if (!column.parameter.empty()) row->Bind(2, column.parameter);
   std::vector<Point> points;
   while (true) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -158,7 +159,7 @@ Status CheckThereIsMetric(Database& database, const FoundSweep& sweep, const std
 Result<std::string> CurvesJson(Database& database, const FoundSweep& sweep,
                                const CurveQuery& query) {
   const std::string& metric = query.metric.empty() ? sweep.metric : query.metric;
-  TUNE_ASSIGN_OR_RETURN(const std::string path, MetricPath(metric, sweep.metric));
+  const MetricColumn column = ColumnOf(metric, sweep.metric);
   if (!query.trials.empty()) {
     TUNE_RETURN_IF_ERROR(CheckThereIsTrial(database, sweep, *query.trials.rbegin()));
   }
@@ -175,7 +176,7 @@ Result<std::string> CurvesJson(Database& database, const FoundSweep& sweep,
   out += ",\"curves\":[";
   bool has_values = false;
   for (const CurveTrial& trial : trials) {
-    TUNE_ASSIGN_OR_RETURN(const std::vector<Point> points, ReadPoints(database, trial, path));
+    TUNE_ASSIGN_OR_RETURN(const std::vector<Point> points, ReadPoints(database, trial, column));
     has_values |= std::any_of(points.begin(), points.end(),
                               [](const Point& point) { return point.value.has_value(); });
     if (out.back() != '[') out += ',';

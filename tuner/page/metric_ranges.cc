@@ -17,15 +17,15 @@ struct Extent {
 
 Status MetricRanges::Read(Database& database, int64_t trial, int64_t number,
                           std::string& json) const {
-  static constexpr char kOwnSql[] =
-      "SELECT iteration, value FROM report_rows WHERE trial = ?1 ORDER BY iteration, attempt";
-  static constexpr char kOtherSql[] =
+  static constexpr const char* kSql[] = {
+      "SELECT iteration, value FROM report_rows WHERE trial = ?1 ORDER BY iteration, attempt",
       "SELECT iteration, json_extract(metrics, ?2) FROM report_rows WHERE trial = ?1"
-      " ORDER BY iteration, attempt";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row,
-                        database.Kept(path_.empty() ? kOwnSql : kOtherSql));
+      " ORDER BY iteration, attempt",
+      "SELECT r.iteration, m.value FROM report_rows AS r, json_each(r.metrics) AS m"
+      " WHERE r.trial = ?1 AND m.key = ?2 ORDER BY r.iteration, r.attempt"};
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql[column_.kind]));
   row->Bind(1, trial);
-  if (!path_.empty()) row->Bind(2, path_);
+  if (!column_.parameter.empty()) row->Bind(2, column_.parameter);
   std::optional<Extent> extent;
   double last = 0;
   std::optional<double> value;  // Of `iteration`, which may come again.

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/status.h"
+#include "tuner/page/page_json.h"
 #include "tuner/page/trial_rows.h"
 #include "tuner/sqlite/database.h"
 
@@ -16,9 +17,8 @@ namespace tune {
 
 class MetricRanges {
  public:
-  // `path`: as MetricPath (page_json.h) gives it.
-  MetricRanges(std::string metric, std::string path)
-      : metric_(std::move(metric)), path_(std::move(path)) {}
+  MetricRanges(std::string metric, MetricColumn column)
+      : metric_(std::move(metric)), column_(std::move(column)) {}
 
   const std::string& metric() const { return metric_; }
 
@@ -35,7 +35,7 @@ class MetricRanges {
   Status Read(Database& database, int64_t trial, int64_t number, std::string& json) const;
 
   std::string metric_;
-  std::string path_;
+  MetricColumn column_;
   std::map<int64_t, Range> ranges_;  // By the trial's id.
 };
 

@@ -227,7 +227,6 @@ Result<std::string> PageApi::Beside(Aside& aside, const FoundSweep& sweep, Membe
 }
 
 Result<std::string> PageApi::Ranges(const FoundSweep& sweep, const std::string& metric) {
-  TUNE_ASSIGN_OR_RETURN(const std::string path, MetricPath(metric, sweep.metric));
   Followed& followed = Follow(sweep);
   TUNE_RETURN_IF_ERROR(followed.trials.Refresh(*database_));
   std::deque<MetricRanges>& known = followed.ranges;
@@ -235,7 +234,7 @@ Result<std::string> PageApi::Ranges(const FoundSweep& sweep, const std::string& 
                             [&](const MetricRanges& one) { return one.metric() == metric; });
   if (found == known.end()) {
     if (known.size() >= kRangesMax) known.pop_back();
-    known.emplace_front(metric, path);
+    known.emplace_front(metric, ColumnOf(metric, sweep.metric));
     found = known.begin();
   }
   std::rotate(known.begin(), found, found + 1);

@@ -43,12 +43,10 @@ void AppendNumber(std::optional<double> value, std::string& out) {
   AppendJson(value ? Value(*value) : Value(), out);
 }
 
-Result<std::string> MetricPath(const std::string& metric, const std::string& own) {
-  if (metric == own) return std::string();
-  if (metric.find('"') != std::string::npos) {
-    return InvalidArgument("metric: read '" + metric + "', expected a name without '\"'");
-  }
-  return "$.\"" + metric + "\"";
+MetricColumn ColumnOf(const std::string& metric, const std::string& own) {
+  if (metric == own) return {MetricColumn::kOwn, ""};
+  if (metric.find('"') != std::string::npos) return {MetricColumn::kKey, metric};
+  return {MetricColumn::kPath, "$.\"" + metric + "\""};
 }
 
 Result<std::string> RowsAsJson(Database& database, const char* sql, int64_t parameter) {

@@ -21,9 +21,14 @@ void AppendColumn(const Statement& row, int column, std::string& out);
 void AppendField(std::string_view name, const Value& value, std::string& out);
 void AppendNumber(std::optional<double> value, std::string& out);
 
-// Where report_rows.metrics holds a metric: $."loss"; "" for the sweep's own, which is in
-// report_rows.value. kInvalidArgument: a name that cannot be asked for.
-Result<std::string> MetricPath(const std::string& metric, const std::string& own);
+// Where report_rows holds a metric: in `value`, at a path of `metrics`, or, as SQLite's paths have
+// no escape for '"', at a key of it.
+struct MetricColumn {
+  enum Kind : size_t { kOwn, kPath, kKey };
+  Kind kind = kOwn;
+  std::string parameter;  // The path or the key, for ?2.
+};
+MetricColumn ColumnOf(const std::string& metric, const std::string& own);
 
 // "[{...},{...}]" of a query with one parameter.
 Result<std::string> RowsAsJson(Database& database, const char* sql, int64_t parameter);
