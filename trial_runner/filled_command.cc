@@ -202,8 +202,9 @@ Status CommandSpec::CheckParameters(const std::vector<std::string>& known) const
     for (const std::string& braces : text.literal_braces()) {
       const auto meant = MeantBy(braces, names);
       if (!meant) continue;
-      const bool can_stand = meant->find_first_of(" \t:!") == meant->npos && (*meant)[0] != '-' &&
-                             ((*meant)[0] < '0' || (*meant)[0] > '9');
+      // Where it reads as a parameter, the mistake is elsewhere in the braces.
+      const bool can_stand =
+          !CommandText::Parse("{" + PathOfKeys(std::string(*meant)) + "}").ParameterNames().empty();
       return InvalidAt(place, "trainable: " + std::string(label) + ": {" + braces +
                                   "} would be given to the program as it stands; " +
                                   (can_stand ? "write {" + PathOfKeys(std::string(*meant)) + "}"

@@ -91,8 +91,8 @@ Status ReadResources(const SpecSection& root, ResourceRequest& out) {
   }
   TUNE_RETURN_IF_ERROR(section.ReadBytes("gpu_memory", out.gpu_memory_bytes));
   TUNE_RETURN_IF_ERROR(section.ReadBytes("memory", out.memory_bytes));
-  TUNE_RETURN_IF_ERROR(section.ReadInt("workers", 1, limits::kConcurrencyMax,
-                                       "an integer of 1 or more", out.workers));
+  const std::string ranks = "an integer from 1 to " + std::to_string(limits::kConcurrencyMax);
+  TUNE_RETURN_IF_ERROR(section.ReadInt("workers", 1, limits::kConcurrencyMax, ranks, out.workers));
   if (const Value* const spread = section.Find("spread")) {
     if (!spread->is_bool()) return section.Expected(*spread, "spread", "true or false");
     out.spread = spread->AsBool();

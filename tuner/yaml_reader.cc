@@ -408,10 +408,13 @@ Status Explain(std::string_view text, const YAML::Mark& mark, const std::string&
     }
     begin = end + 1;
   }
-  const bool is_map_value = message == "illegal map value";
-  return InvalidAt(
-      place, "not valid YAML: " + message +
-                 (is_map_value ? " (check the indentation; a text with ': ' needs quotes)" : ""));
+  std::string_view hint;
+  if (message == "illegal map value") {
+    hint = " (check the indentation; a text with ': ' needs quotes)";
+  } else if (message == "end of map flow not found") {
+    hint = " (check the braces; a key in them has at most 1024 bytes)";
+  }
+  return InvalidAt(place, "not valid YAML: " + message + std::string(hint));
 }
 
 Result<Value> ParseDocument(std::string_view text) {

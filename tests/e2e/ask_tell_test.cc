@@ -225,6 +225,7 @@ TEST(AskTell, BadInputIsOneLineAndChangesNothing) {
       {{"tell", "7", "1"}, "tune: study: tell: the trial 7 was never asked for\n"},
       {{"tell", "x", "1"}, "tune: a value is missing; or write --failed\n"},
       {{"tell", "x", "y", "1"}, "tune: read 'x/y', expected a trial: 3, or NAME/3\n"},
+      {{"tell", "x", "-1", "1"}, "tune: read 'x/-1', expected a trial: 3, or NAME/3\n"},
       {{"tell", "0"}, "tune: a value is missing; or write --failed\n"},
       {{"tell", "0", "1", "--iteration", "0"},
        "tune: --iteration: read 0, expected an integer of 1 or more (tune help tell shows "

@@ -226,7 +226,7 @@ Result<Value> ReadTold(const std::string& text) {
 Result<std::string> TellLine(const TellOptions& options, std::string_view number) {
   Value tell = Value::MakeMap();
   const Result<Value> trial = ParseJson(number);
-  if (!trial.ok() || !trial->is_int()) {
+  if (!trial.ok() || !trial->is_int() || trial->AsInt() < 0) {
     return InvalidArgument("read '" + options.trial + "', expected a trial: 3, or NAME/3");
   }
   tell.Set("trial", *trial);
