@@ -26,17 +26,25 @@ def named_values(statement):
             yield one.id, its_value
 
 
+def fallbacks(tree):
+    """{name: value} of try: lr = float(sys.argv[1]) except IndexError: lr = 0.1"""
+    handlers = [h for n in ast.walk(tree) if isinstance(n, ast.Try) for h in n.handlers
+                if h.type is None or re.search(r"\b(IndexError|LookupError|Exception)\b", ast.unparse(h.type))]
+    return {name: value for h in handlers for statement in h.body for name, value in named_values(statement)}
+
+
 def from_argv(tree, constants):
     """lr = float(sys.argv[1]) if len(sys.argv) > 1 else 0.1"""
-    found = {}
+    found, without = {}, fallbacks(tree)
     for statement in ast.walk(tree):
         for target, value in named_values(statement):
-            default = literal(value.orelse, constants)[1] if isinstance(value, ast.IfExp) else None
+            default = literal(value.orelse if isinstance(value, ast.IfExp) else without.get(target), constants)[1]
             kinds = [dotted(n.func) for n in ast.walk(value) if isinstance(n, ast.Call) and dotted(n.func) in ("float", "int")]
             for node in ast.walk(value):
                 index = index_of(node)
                 if index and index not in found:
-                    option = Option(name_of(target).lower(), "", kinds[0] if kinds else kind_of(None, default), default)
+                    name = name_of(target) if len(target) == 1 else name_of(target).lower()  # C is one of its own.
+                    option = Option(name, "", kinds[0] if kinds else kind_of(None, default), default)
                     option.is_required = True
                     found[index] = option
     return with_gaps_filled(found)

@@ -181,6 +181,10 @@ def notes_on(tree, source, script, options):
         notes.append(f"the script reads values from the file that {files[0]} names, which is not looked into. To search over them "
                      f"write them under space, constants too, and let the command be a text with shell: true that ends "
                      f'with {files[0]} "$TUNE_CONFIG", a JSON file of the trial')
+    if "configparser" in source:
+        notes.append("the script reads values from an INI file, which is not looked into. To search over them write them under space, let the "
+                     "script take the file's name from its command, and let the command be a text with shell: true that writes the file "
+                     'first: printf "[train]\\nlr = %s\\n" {lr} > "$TUNE_DIR/settings.ini"; python3 ' + script + ' "$TUNE_DIR/settings.ini"')
     if "hydra.main" in source and not any(o.is_joined for o in options):
         notes.append("hydra's configuration was not found beside the script: name its values in the command, such as "
                      '"lr={lr}"')

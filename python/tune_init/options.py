@@ -400,11 +400,23 @@ def from_config(tree, constants):
     return list(options.values())
 
 
+# Of the machine, of tools or of people, and not of a model.
+FOREIGN_VARIABLE = re.compile(
+    r"^(TUNE|CUDA|WANDB|MLFLOW|COMET|OMP|MKL|NCCL|HF|TORCH|PYTORCH|TF|PYTHON|TOKENIZERS|SLURM|AWS|GOOGLE|AZURE|XDG|LC|SSH|GIT|CI|MASTER|"
+    r"LOCAL|WORLD|RANK|NODE|HOME|PATH|USER|SHELL|LANG|TERM|TMP\w*|TEMP|HOST\w*|PORT|URL|LOG\w*|DEBUG|VERBOSE|DATA\w*|DB|OUT\w*|DEVICE|NAME|"
+    r"PROJECT|RUN|VERSION|JOB)(_|$)|TOKEN|KEY|SECRET|PASS|DIR$|FILE$|FOLDER$|ROOT$|ADDR|URL$|_ID$")
+
+
 def from_environment(tree, constants):
-    """float(os.environ.get("LR", "0.1")), int(os.getenv("HIDDEN") or 64), float(os.environ["WD"])."""
-    options, kinds, defaults = {}, {}, {}
+    """float(os.environ.get("LR", "0.1")), int(os.getenv("HIDDEN") or 64), float(os.environ["WD"]), os.environ.get("BN", "0") == "1"."""
+    options, kinds, defaults, switches = {}, {}, {}, set()
     for node in ast.walk(tree):  # Outer calls come first.
         key = None
+        is_compared = isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.NotEq))
+        if is_compared and literal(node.comparators[0], constants)[1] in ("0", "1"):
+            switches |= set(ast.walk(node.left))
+        if isinstance(node, ast.Call) and dotted(node.func) == "bool" and len(node.args) == 1 and isinstance(node.args[0], ast.Call):
+            switches |= set(ast.walk(node.args[0])) if dotted(node.args[0].func) == "int" else set()
         if isinstance(node, ast.Call):
             name = dotted(node.func)
             if name in ("float", "int") and len(node.args) == 1:
@@ -419,17 +431,22 @@ def from_environment(tree, constants):
         elif isinstance(node, ast.Subscript) and dotted(node.value) in ("os.environ", "environ"):
             key = node.slice
         known, variable = literal(key, constants) if key is not None else (False, None)
-        if not known or not isinstance(variable, str) or kinds.get(node) is None:
+        if not known or not isinstance(variable, str):
             continue
-        kind = {"float": float, "int": int}[kinds[node]]
         given = defaults.get(node)
         if isinstance(given, ast.Call) and dotted(given.func) == "str" and given.args:
             given = given.args[0]
         default = literal(given, constants)[1]
+        read_as = "int" if node in switches else kinds.get(node, "str")
+        if read_as == "str" and (not isinstance(default, str) or not re.fullmatch(r"[A-Za-z]\w*", default) or FOREIGN_VARIABLE.search(variable)):
+            continue
+        kind = {"float": float, "int": int, "str": str}[read_as]
         try:
-            option = Option(name_of(variable).lower(), "", kinds[node], None if default is None else kind(default))
+            option = Option(name_of(variable).lower(), "", read_as, None if default is None else kind(default))
         except (TypeError, ValueError):
             continue
+        if node in switches:
+            option.choices = [0, 1]
         option.variable = variable
         options.setdefault(variable, option)
     return list(options.values())

@@ -198,6 +198,8 @@ class Space:
             self.notes.append(f"{option.flag or option.name} is needed, and the command gives the first of its choices, {value}")
         text = str(value) if value is not None else option.name.upper()
         self.words.append(", ".join(([quoted(option.flag)] if option.flag else []) + [quoted(text)] * option.count))
+        if option.default is not None and value == option.default and len(choices) == 1:
+            self.left_out.append(option.flag or option.name)
         if value is None:
             self.notes.append(
                 f"{option.flag or option.name} is needed: write its value for {text} in the command")
@@ -250,16 +252,24 @@ def reported_metrics(modes):
     return metrics
 
 
-def trainable_lines(command, space, metrics, main, log):
+def unknown_metric_lines(script, space):
+    if not script.endswith(".py") or re.search(r"\bprint\b|\blogg|\.(info|warning|debug)\(|sys\.std\w+\.write|tqdm|echo|\bfit\(|Trainer", space.source):
+        yield f"  # TO DO: what it prints is not known. Run it once: `tune init {script} --log FILE` reads its output."
+    else:
+        yield ("  # TO DO: it seems to print nothing. Let it print its value, or, where it writes one into a JSON file, say "
+               "val_accuracy: {json: FILE, key: KEY}.")
+    yield "  metrics:"
+    yield "    val_accuracy: {regex: 'val_accuracy: {number}'}"
+
+
+def trainable_lines(script, command, space, metrics, main, log):
     yield "trainable:"
     yield "  command: [" + ", ".join([quoted(w) for w in command] + space.words) + "]"
     if space.env:
         why = "   # TQDM_MININTERVAL: the bar counts each epoch (tqdm from 4.66)" if BAR_VARIABLE in space.env else ""
         yield "  env: {" + ", ".join(f'{name}: "{value}"' for name, value in space.env.items()) + "}" + why
     if main is None:
-        yield "  # TO DO: what it prints is not known. Run it once: `tune init --log FILE` reads its output."
-        yield "  metrics:"
-        yield "    val_accuracy: {regex: 'val_accuracy: {number}'}"
+        yield from unknown_metric_lines(script, space)
     elif main.json:
         given = space.files.given()
         yield "  metrics:"
@@ -329,7 +339,7 @@ def lines_of_file(script, command, space, metrics, main, log):
     for note in space.notes + doubts + (main.doubts + bar_notes(main) if main else []):
         yield f"# TO DO: {note}."
     yield f"name: {name_of_sweep(script)}"
-    yield from trainable_lines(command, space, metrics, main, log)
+    yield from trainable_lines(script, command, space, metrics, main, log)
     main_name = main.name if main else "val_accuracy"
     others = [m.name for m in metrics if m is not main][:6]
     yield f"metric: {main_name}" + (f"   # or: {', '.join(others)}" if others else "")

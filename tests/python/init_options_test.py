@@ -334,6 +334,31 @@ class WhatAnOptionAccepts(unittest.TestCase):
         text += "p.add_argument('--wd', type=float, default=float(os.environ.get('WD', '0.2')))\n"
         self.assertEqual(self.domains(text), {"lr": "{loguniform: [0.05, 5.0]}", "depth": "{randint: [4, 17]}", "wd": "{loguniform: [0.02, 2.0]}"})
 
+    def test_words_that_may_be_missing(self):
+        text = "import sys\ntry:\n    C = float(sys.argv[1])\nexcept IndexError:\n    C = 1.0\n"
+        text += "act = sys.argv[2] if len(sys.argv) > 2 else 'relu'\nprint('val_acc:', 0.5)\n"
+        space = space_of("train.py", text)
+        self.assertEqual(self.domains(text)["C"], self.domains(ARGUMENTS + "p.add_argument('--C', type=float, default=1.0)\n")["C"])
+        self.assertIn('command: [python3, train.py, "{C}", relu]', space)
+        self.assertIn("# left as they are: act", space)
+
+    def test_switches_and_texts_of_the_environment(self):
+        text = ("import os\nbn = os.environ.get('USE_BN', '0') == '1'\nema = bool(int(os.getenv('EMA', '1')))\n"
+                "sched = os.environ.get('SCHED', 'cosine')\nwhere = os.environ.get('DATA_DIR', 'data')\n"
+                "mode = os.environ.get('WANDB_MODE', 'offline')\nkey = os.environ.get('API_KEY', 'none')\nprint('val_acc:', 0.5)\n")
+        space = space_of("train.py", text)
+        self.assertEqual(self.domains(text), {"use_bn": "{choice: [0, 1]}", "ema": "{choice: [0, 1]}"})
+        self.assertIn("# left as they are: sched\n", space)
+
+    def test_what_is_said_of_a_script_that_prints_nothing_known(self):
+        text = "import math, sys\nlr = float(sys.argv[1])\nopen('x.csv', 'w').write(str(math.log10(lr)))\n"
+        self.assertIn("it seems to print nothing. Let it print its value", space_of("train.py", text))
+        self.assertIn("Run it once: `tune init train.py --log FILE` reads", space_of("train.py", text + "print(lr)\n"))
+
+    def test_values_of_an_ini_file(self):
+        text = "import configparser, sys\ncfg = configparser.ConfigParser()\ncfg.read(sys.argv[1])\nprint('val_acc:', cfg.getfloat('train', 'lr'))\n"
+        self.assertIn("# TO DO: the script reads values from an INI file, which is not looked into.", space_of("train.py", text))
+
     def test_a_default_that_its_name_does_not_foresee(self):
         text = ARGUMENTS + "p.add_argument('--momentum', type=float, default=0.0)\np.add_argument('--subsample', type=float, default=0.3)\n"
         self.assertEqual(self.domains(text), {"lr": "{loguniform: [0.01, 1.0]}", "momentum": "{uniform: [0.0, 0.99]}",
