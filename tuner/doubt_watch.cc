@@ -69,7 +69,10 @@ void DoubtWatch::OnReportWithoutMetric(const TrialRecord& trial, const Metrics& 
 }
 
 // Once: it may come with a later report, or be named otherwise.
-void DoubtWatch::OnReportWithMetric(const TrialRecord& trial, const Metrics& metrics) {
+void DoubtWatch::OnReportWithMetric(const TrialRecord& trial, const Metrics& metrics,
+                                    const Metrics& scored) {
+  if (FindMetric(scored, kInfeasibleName).value_or(0) > 0)
+    infeasible_.insert(trial.row.number.value);
   if (said_missing_constraint_) return;
   for (const std::string& name : spec_.scores.constrained_names()) {
     if (FindVariable(metrics, name)) continue;
@@ -175,12 +178,13 @@ void DoubtWatch::OnTrialEnded(const TrialRecord& trial) {
                          : compared_trials_.OnTrialEnded(trial.row.number, trial.configuration,
                                                          has_failed, spec_.mode);
   if (alike) Add(trial, "trials alike", *alike);
-  if (has_failed || trial.row.iterations == 0 || trial.row.best_value) return;
+  const bool is_infeasible = infeasible_.erase(trial.row.number.value) > 0;  // As was asked for.
+  if (has_failed || trial.row.iterations == 0 || trial.row.best_value || is_infeasible) return;
   AddNote(trial,
           "it ended without a value: all that it reported as " + spec_.metric +
               (spec_.scores.constrained_names().empty()
                    ? " is NaN or infinite"
-                   : " is NaN, infinite or against metric_constraints") +
+                   : " is NaN or infinite, or nothing is known of metric_constraints") +
               ", and it is never the best" +
               (trial.row.stop_reason == StopReason::kScheduler
                    ? "; the scheduler stopped it as the worst. Where the first values are NaN "

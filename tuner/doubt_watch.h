@@ -4,6 +4,8 @@
 // Thread rule: one thread, the tuner's.
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,7 +38,8 @@ class DoubtWatch {
   void OnFirstReport(const TrialRecord& trial, const Report& report);
   // No trial has reported the sweep's metric yet, in this life.
   void OnReportWithoutMetric(const TrialRecord& trial, const Metrics& metrics);
-  void OnReportWithMetric(const TrialRecord& trial, const Metrics& metrics);
+  // `scored`: with what is made of them (metric_scores.h).
+  void OnReportWithMetric(const TrialRecord& trial, const Metrics& metrics, const Metrics& scored);
   // An iteration is whole, be it again; and one that is new.
   void OnIteration(TrialRecord& trial, const Report& report, Metric value);
   void OnNewIteration(TrialNumber trial, int64_t iteration, Metric value);
@@ -55,6 +58,7 @@ class DoubtWatch {
   bool said_missing_metric_ = false;
   bool said_meant_metric_ = false;
   bool said_missing_constraint_ = false;
+  std::set<int64_t> infeasible_;  // Those that are not over and reported something such.
   RepeatedRuns repeated_runs_;
   ComparedTrials compared_trials_;
 };

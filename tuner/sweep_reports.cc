@@ -113,7 +113,7 @@ Report Sweep::Joined(TrialRecord& trial, const Report& part) {
     if (!trial.has_reported_metric) trial.first_was_whole = !has_parts;
     trial.later_had_parts = trial.later_had_parts || has_parts;
     trial.has_reported_metric = true;
-    doubts_.OnReportWithMetric(trial, metrics);
+    doubts_.OnReportWithMetric(trial, metrics, report.metrics);
     if (is_constrained) trial.held_metrics = metrics;
     alike_failures_.OnSuccess();
     trial.attempt_iteration = part.iteration;

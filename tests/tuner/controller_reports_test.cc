@@ -184,6 +184,20 @@ TEST_F(ControllerReports, ANumberThatIsNotFiniteIsNeverTheBest) {
   EXPECT_EQ(world_->reports.back().value, std::nullopt);
 }
 
+// The sweep asked for just that; a value that is none is another matter.
+TEST_F(ControllerReports, ATrialAgainstTheConstraintsPutsNoSweepInDoubt) {
+  for (const bool is_infeasible : {true, false}) {
+    ExperimentSpec spec = ControllerWorld::MakeSpec();
+    spec.scores = *MetricScores::Make({Value("value")}, Value("area <= 100"));
+    Begin(spec);
+    const double value = is_infeasible ? 0.9 : std::nan("");
+    Report(1, {{"value", value}, {"area", is_infeasible ? 500.0 : 50.0}});
+    End(Outcome::kCompleted);
+    EXPECT_EQ(Row().best_value, std::nullopt);
+    EXPECT_EQ(world_->notes.empty(), is_infeasible);
+  }
+}
+
 // The area comes from a file at the end.
 TEST_F(ControllerReports, WhatNobodyKnowsToBeFeasibleIsNeverTheBestUntilTheFinalReportTells) {
   for (const double area : {50.0, 500.0}) {
