@@ -121,6 +121,16 @@ Status ApplyOverride(std::string_view assignment, Value& document) {
   return Apply(assignment, OverridePlace(1), document);
 }
 
+std::vector<Secret> SecretsOfOverrides(const std::vector<std::string>& overrides) {
+  std::vector<Secret> secrets;
+  for (const std::string& assignment : overrides) {
+    Value document = Value::MakeMap();
+    if (!ApplyOverride(assignment, document).ok()) continue;
+    for (Secret& secret : TakeSecrets(document)) secrets.push_back(std::move(secret));
+  }
+  return secrets;
+}
+
 Result<ExperimentSpec> InterpretStoredSpec(std::string_view json, const std::string& sweep,
                                            std::string_view base_dir, bool require_trainable) {
   const std::string place = "the stored spec of " + sweep;

@@ -20,6 +20,10 @@ Result<Value> ParseYaml(std::string_view text);
 // made.
 Status ApplyOverride(std::string_view assignment, Value& document);
 
+// The secrets (secrets.h) in assignments as a person typed them, those too that a later one
+// overrides: for what is kept of the command line.
+std::vector<Secret> SecretsOfOverrides(const std::vector<std::string>& overrides);
+
 // A sweep's name is a folder's too: one line of at most 190 bytes, without '/'.
 Status CheckSweepName(std::string_view name);
 // The same for a sweep that is to begin: commands would take "-x" for an option. One that was begun

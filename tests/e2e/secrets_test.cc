@@ -62,8 +62,11 @@ class Secrets : public ::testing::Test {
 
 TEST_F(Secrets, ReachTheTrialsAndAreStoredNowhere) {
   const std::string space = Space(std::string("{HF_TOKEN: ") + kToken + "}");
-  const ProgramResult run = RunTune(
-      folder_, {"run", space, "--set", std::string("trainable.env.DB_PASSWORD=") + kPassword});
+  const ProgramResult run =
+      RunTune(folder_, {"run", space, "--set", "trainable.env.API_KEY=taken-back-22", "--set",
+                        std::string("trainable.env={HF_TOKEN: ") + kToken + "}", "--set",
+                        "trainable.env.DB_PASSWORD=corrected-later-1", "--set",
+                        std::string("trainable.env.DB_PASSWORD=") + kPassword});
   EXPECT_EQ(run.exit_status, 0) << run.err;
   EXPECT_THAT(run.err, AllOf(HasSubstr("trainable.env.HF_TOKEN is a secret by its name"),
                              HasSubstr("trainable.env.DB_PASSWORD is a secret by its name")));
@@ -71,6 +74,8 @@ TEST_F(Secrets, ReachTheTrialsAndAreStoredNowhere) {
   fs::remove(space);
   EXPECT_THAT(Holding(kToken), IsEmpty());
   EXPECT_THAT(Holding(kPassword), IsEmpty());
+  EXPECT_THAT(Holding("corrected-later"), IsEmpty()) << "what a later --set overrides";
+  EXPECT_THAT(Holding("taken-back"), IsEmpty());
 
   const ProgramResult without = RunTune(folder_, {"resume", "--samples", "2"});
   EXPECT_EQ(without.exit_status, 2);

@@ -154,9 +154,10 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint6
   wanted.samples = spec.samples;
   wanted.spec = ToJson(spec.document);
   wanted.base_dir = spec.base_dir;
-  wanted.provenance = EncodeProvenance(
-      GatherProvenance(spec, {TUNE_VERSION, WithoutSecrets(options.command_line, spec.secrets),
-                              options.data_dir, options.cpus, options.gpus}));
+  const std::string command_line = WithoutSecrets(
+      WithoutSecrets(options.command_line, spec.secrets), SecretsOfOverrides(options.overrides));
+  wanted.provenance = EncodeProvenance(GatherProvenance(
+      spec, {TUNE_VERSION, command_line, options.data_dir, options.cpus, options.gpus}));
   wanted.created_at = clock.Now();
   // Before the sweep is made: what it wants to learn from must be there.
   const Result<SearchSpace> space = SpaceOf(spec);
