@@ -97,6 +97,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   beast::tcp_stream stream_;                             // Its time limit counts for TLS, too.
   asio::steady_timer patience_{stream_.get_executor()};  // Of a request that is being read.
+  bool is_reading_ = false;
   bool is_late_ = false;
   const uint64_t id_;
   std::optional<asio::ssl::stream<beast::tcp_stream&>> tls_;
@@ -332,15 +333,17 @@ void Session::Read(std::chrono::seconds patience) {
   parser_->body_limit(kHttpBodyBytesMax);
   // The stream's own limit would close it before there was an answer.
   stream_.expires_after(patience + kGrace);
+  is_reading_ = true;
   is_late_ = false;
   patience_.expires_after(patience);
   patience_.async_wait([weak = weak_from_this()](error_code stopped) {
     const std::shared_ptr<Session> self = stopped ? nullptr : weak.lock();
-    if (!self) return;
+    if (!self || !self->is_reading_) return;  // The request came at that very moment.
     self->is_late_ = true;
     self->stream_.cancel();
   });
   const auto read = [self = shared_from_this()](error_code error, size_t) {
+    self->is_reading_ = false;
     self->patience_.cancel();
     if (error) return self->Refuse(error);
     self->Answer();
