@@ -51,11 +51,14 @@ std::string LineOf(const ReportRow& row) {
   const bool is_finite = row.value && std::isfinite(*row.value);
   std::optional<int64_t> verdict;
   if (row.decision) verdict = static_cast<int64_t>(decision.verdict);
+  std::string metrics;
+  AppendMetrics(row.metrics, metrics);
   return RowLine()
       .Add("trial", row.trial.value)
       .Add("attempt", row.attempt.value)
       .Add("iteration", row.iteration)
       .Add("value", is_finite ? row.value : std::nullopt)
+      .Add("metrics", std::string_view(metrics))
       .Add("reported_us", row.reported_at.us)
       .Add("decision", verdict)
       .Add("rung", decision.rung)

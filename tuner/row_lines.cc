@@ -57,6 +57,17 @@ std::optional<std::string> CompareInOrder(const std::vector<std::string>& table,
 
 }  // namespace
 
+void AppendMetrics(const Metrics& metrics, std::string& out) {
+  out.push_back('{');
+  for (const auto& [name, value] : metrics) {
+    if (out.back() != '{') out.push_back(',');
+    AppendJsonString(name, out);
+    out.push_back(':');
+    AppendJsonNumber(value, out);
+  }
+  out.push_back('}');
+}
+
 RowLine& RowLine::Add(std::string_view name, std::string_view text) {
   if (!text_.empty()) text_.push_back(kBetween);
   text_ += name;

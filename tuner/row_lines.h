@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/metric.h"
+
 namespace tune {
 
 // "status=TERMINATED", "iterations=4", ...: one row, its fields in a fixed order.
@@ -26,6 +28,9 @@ class RowLine {
  private:
   std::string text_;
 };
+
+// {"acc":0.5,"loss":null} as report_rows holds them.
+void AppendMetrics(const Metrics& metrics, std::string& out);
 
 struct SweepLines {
   std::map<int64_t, std::string> trials;                        // By number.

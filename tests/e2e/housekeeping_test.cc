@@ -203,6 +203,11 @@ TEST(Doctor, FindsARealSweepWholeAndNamesWhatIsNot) {
     const std::string command = "sqlite3 '" + (folder / "tune.db") + "' \"" + sql + "\"";
     ASSERT_EQ(std::system(command.c_str()), 0);
   };
+  change("update report_rows set metrics = replace(metrics, ':', ':7') where rowid = 3");
+  const ProgramResult metrics = RunTune(folder, {"doctor"});
+  EXPECT_EQ(metrics.exit_status, 1);
+  EXPECT_NE(metrics.out.find("the table says metrics={"), std::string::npos) << metrics.out;
+  change("update report_rows set metrics = replace(metrics, ':7', ':') where rowid = 3");
   change("update report_rows set cutoff = cutoff + 1 where cutoff is not null");
   const ProgramResult decision = RunTune(folder, {"doctor"});
   EXPECT_EQ(decision.exit_status, 1);

@@ -285,6 +285,17 @@ TEST(DatabaseCheck, ASweepOfOtherDecisionCodeIsLeftToItsProgram) {
               Contains(Found(FindingState::kWarning, "journal of s", "version 99")));
 }
 
+TEST(DatabaseCheck, ASecondNameOfTheFileIsAWarning) {
+  TempFolder folder;
+  {
+    const auto store = OpenStore(folder / "tune.db");
+    ASSERT_TRUE(store->CreateExperiment(SampleExperiment("s")).ok());
+  }
+  fs::create_hard_link(folder / "tune.db", folder / "other.db");
+  EXPECT_THAT(CheckDatabase(folder / "other.db", kSampleStart),
+              Contains(Found(FindingState::kWarning, "database", "the file has 2 names")));
+}
+
 TEST(DatabaseCheck, AnOlderCopyInThePlaceOfWhatWasCommittedIsAProblem) {
   TempFolder folder;
   const std::string path = folder / "tune.db";

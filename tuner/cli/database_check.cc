@@ -33,6 +33,17 @@ namespace fs = std::filesystem;
 constexpr size_t kToldCheckpointsMax = 5;
 constexpr char kKeepCopy[] = "keep a copy of it, and go on from an earlier tune backup";
 
+// SQLite looks for the WAL beside the name that it was given.
+Finding CheckNames(const std::string& db_path) {
+  std::error_code error;
+  const uintmax_t count = fs::hard_link_count(db_path, error);
+  if (error || count <= 1) return Ok("database", db_path);
+  return Warning("database",
+                 db_path + ": the file has " + std::to_string(count) +
+                     " names (hard links), and under another one what stands in its WAL is missing",
+                 "keep one name; a second place to reach it by is a symbolic link");
+}
+
 Finding CheckSteps(Database& database) {
   const Status status = CheckNothingIsMissing(database);
   if (status.ok()) return Ok("steps", "none that was committed is missing");
@@ -214,7 +225,7 @@ Findings CheckDatabase(const std::string& db_path, Instant now) {
   if (const Status s = CheckSchema(**database); !s.ok()) {
     return {Problem("database", s.message(), "name another with --db")};
   }
-  Findings findings = {Ok("database", db_path)};
+  Findings findings = {CheckNames(db_path)};
   findings.push_back(CheckLock(db_path));
   findings.push_back(CheckByPragma(**database, "PRAGMA integrity_check", "pages"));
   if (findings.back().state == FindingState::kProblem) return findings;

@@ -11,6 +11,7 @@
 
 #include "core/json.h"
 #include "core/limits.h"
+#include "tuner/row_lines.h"
 #include "tuner/sqlite/database_file.h"
 #include "tuner/sqlite/integrity.h"
 #include "tuner/sqlite/journal_checksum.h"
@@ -35,17 +36,6 @@ Metric FiniteOrNothing(const Metric& metric) {
 std::optional<std::string_view> StopReasonOrNull(StopReason reason) {
   if (reason == StopReason::kNone) return std::nullopt;
   return StopReasonName(reason);
-}
-
-void AppendMetrics(const Metrics& metrics, std::string& out) {
-  out.push_back('{');
-  for (const auto& [name, value] : metrics) {
-    if (out.back() != '{') out.push_back(',');
-    AppendJsonString(name, out);
-    out.push_back(':');
-    AppendJsonNumber(value, out);
-  }
-  out.push_back('}');
 }
 
 void AppendDevices(const std::vector<Device>& devices, std::string& out) {

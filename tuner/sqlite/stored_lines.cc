@@ -58,7 +58,8 @@ Status ReadAttempts(Database& database, int64_t experiment, SweepLines& lines) {
 Status ReadReports(Database& database, int64_t experiment, SweepLines& lines) {
   static constexpr char kReportsSql[] =
       "SELECT t.number, r.attempt, r.iteration, r.value, r.reported_us, r.decision, r.rung,"
-      " r.cutoff, r.rank, r.count FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
+      " r.cutoff, r.rank, r.count, r.metrics FROM report_rows AS r JOIN trial_rows AS t ON t.id = "
+      "r.trial"
       " WHERE t.experiment = ?1 ORDER BY r.rowid";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kReportsSql));
   row->BindAll(experiment);
@@ -70,6 +71,7 @@ Status ReadReports(Database& database, int64_t experiment, SweepLines& lines) {
                                 .Add("attempt", row->Int(1))
                                 .Add("iteration", row->Int(2))
                                 .Add("value", row->OptionalReal(3))
+                                .Add("metrics", row->Text(10))
                                 .Add("reported_us", row->Int(4))
                                 .Add("decision", row->OptionalInt(5))
                                 .Add("rung", row->OptionalInt(6))
