@@ -16,9 +16,10 @@ FOREIGN = re.compile(r"(HOME|PATH|USER|PWD|SHELL|TMPDIR|TMP|HOSTNAME|LANG|LC_\w+
 EXPANSION = re.compile(r"\$\{(\w+)(:?[-=?])((?:[^{}]|\{[^{}]*\})*)\}")
 ASSIGNMENT = re.compile(r"""(?:^|[;&|(]|\b(?:export|local|readonly|then|do|declare(?:\s+-\w+)?))\s*"""
                         r"""([A-Za-z_]\w*)=("[^"\n]*"|'[^'\n]*'|[^\s;&|)]*)""", re.M)
-ARM = re.compile(r"^[ \t]*\(?((?:[\"']?-{1,2}[\w-]+=?[\"']?\*?[ \t]*\|?[ \t]*)+)\)(.*?)(?:;;|^\s*esac)", re.M | re.S)
+ARM_BEGIN = r"(?:^|;;|\bin\b)[ \t]*\(?"  # All of a `case` may stand in one line.
+ARM = re.compile(ARM_BEGIN + r"((?:[\"']?-{1,2}[\w-]+=?[\"']?\*?[ \t]*\|?[ \t]*)+)\)(.*?)(?=;;|\besac\b)", re.M | re.S)
 GETOPTS = re.compile(r"\bgetopts\s+[\"']?:?([\w:]+)[\"']?\s+(\w+)")
-SHORT_ARM = re.compile(r"^[ \t]*\(?[\"']?(\w)[\"']?\)(.*?)(?:;;|^\s*esac)", re.M | re.S)
+SHORT_ARM = re.compile(ARM_BEGIN + r"[\"']?(\w)[\"']?\)(.*?)(?=;;|\besac\b)", re.M | re.S)
 PYTHON = re.compile(r"^[^#\n]*\bpython[\d.]*\s+(?:-\w+\s+)*(\S+\.py)\b(.*(?:\\\n.*)*)", re.M)
 
 

@@ -342,6 +342,13 @@ class WhatAnOptionAccepts(unittest.TestCase):
         self.assertIn('command: [python3, train.py, "{C}", relu]', space)
         self.assertIn("# left as they are: act", space)
 
+    def test_a_case_of_a_shell_script_in_one_line(self):
+        text = ('lr=0.1; hidden=32\nwhile getopts "l:h:" o; do case $o in l) lr=$OPTARG;; h) hidden=$OPTARG;; esac; done\n'
+                'echo "accuracy: $lr"\n')
+        space = space_of("train.sh", text)
+        self.assertIn('-l, "{lr}", -h, "{hidden}"]', space)
+        self.assertIn("  lr: {loguniform: [0.01, 1.0]} ", space)
+
     def test_switches_and_texts_of_the_environment(self):
         text = ("import os\nbn = os.environ.get('USE_BN', '0') == '1'\nema = bool(int(os.getenv('EMA', '1')))\n"
                 "sched = os.environ.get('SCHED', 'cosine')\nwhere = os.environ.get('DATA_DIR', 'data')\n"
