@@ -22,7 +22,7 @@ LeaseTable::Lost LeaseTable::RemoveWorker(WorkerId worker) {
   if (found == workers_.end()) return lost;
   for (const auto& [epoch, lease] : found->second.running) lost.running.push_back(lease.ref);
   lost.ahead.assign(found->second.ahead.begin(), found->second.ahead.end());
-  for (const AttemptRef& ref : lost.running) CountOut(ref.trial);
+  for (const AttemptRef& ref : lost.running) CountOut(ref);
   ahead_count_ -= static_cast<int64_t>(lost.ahead.size());
   order_.Erase(found->second.view);
   takes_ahead_.erase(worker);
@@ -63,7 +63,7 @@ LeaseTable::Rejoined LeaseTable::Rejoin(WorkerId from, WorkerId to, const Worker
                                         const std::vector<HeldAttempt>& held) {
   const WorkerBooks before = std::move(workers_.at(from));
   TUNE_CHECK(!before.takes_ahead && before.ahead.empty());
-  for (const auto& [epoch, lease] : before.running) CountOut(lease.ref.trial);
+  for (const auto& [epoch, lease] : before.running) CountOut(lease.ref);
   order_.Erase(before.view);
   workers_.erase(from);
   AddWorker(to, capacity, false);
@@ -109,21 +109,22 @@ void LeaseTable::Occupy(WorkerId worker, const HeldAttempt& attempt) {
   if (books.fenced.emplace(attempt.ref.epoch, fenced).second) Take(books, fenced.placement, -1);
 }
 
-AttemptRef LeaseTable::NewRef(TrialNumber trial, AttemptNumber attempt) {
+AttemptRef LeaseTable::WithEpoch(AttemptRef attempt) {
   ++last_epoch_.value;
-  return AttemptRef{trial, attempt, last_epoch_};
+  attempt.epoch = last_epoch_;
+  return attempt;
 }
 
 // It takes its room and runs.
 void LeaseTable::Run(WorkerBooks& books, const Lease& lease) {
   Take(books, lease.placement, -1);
   books.running.emplace(lease.ref.epoch, lease);
-  ++rank_counts_[lease.ref.trial];
+  ++rank_counts_[KeyOf(lease.ref)];
 }
 
 // One that ran does not any more.
-void LeaseTable::CountOut(TrialNumber trial) {
-  const auto count = rank_counts_.find(trial);
+void LeaseTable::CountOut(const AttemptRef& ref) {
+  const auto count = rank_counts_.find(KeyOf(ref));
   if (--count->second == 0) rank_counts_.erase(count);
 }
 
@@ -192,13 +193,14 @@ bool LeaseTable::CouldPresentTake(const ResourceRequest& request) const {
   return request.workers > 1 && CouldEverFit(request, together);
 }
 
-std::vector<LeaseTable::Lease> LeaseTable::Grant(const ResourceRequest& request, TrialNumber trial,
-                                                 AttemptNumber attempt, const std::string& fuse_key,
+std::vector<LeaseTable::Lease> LeaseTable::Grant(const ResourceRequest& request,
+                                                 const AttemptRef& attempt,
+                                                 const std::string& fuse_key,
                                                  const std::set<WorkerId>& except) {
   std::vector<Lease> leases;
   for (Placement& placement : FindRoom(request, fuse_key, except)) {
     const auto rank = static_cast<int64_t>(leases.size());
-    leases.push_back(Lease{NewRef(trial, attempt), std::move(placement), rank});
+    leases.push_back(Lease{WithEpoch(attempt), std::move(placement), rank});
     Run(workers_.at(leases.back().placement.worker), leases.back());
   }
   return leases;
@@ -225,8 +227,8 @@ std::optional<WorkerId> LeaseTable::RoomAhead(int64_t ahead_per_running,
   return best;
 }
 
-AttemptRef LeaseTable::GrantAhead(WorkerId worker, TrialNumber trial, AttemptNumber attempt) {
-  const AttemptRef ref = NewRef(trial, attempt);
+AttemptRef LeaseTable::GrantAhead(WorkerId worker, const AttemptRef& attempt) {
+  const AttemptRef ref = WithEpoch(attempt);
   workers_.at(worker).ahead.push_back(ref);
   ++ahead_count_;
   return ref;
@@ -272,7 +274,7 @@ LeaseTable::Ended LeaseTable::End(WorkerId worker, const AttemptRef& ref) {
   ended.was_running = true;
   const Placement placement = running->second.placement;
   books.running.erase(running);
-  CountOut(ref.trial);
+  CountOut(ref);
   if (books.ahead.empty()) {
     Take(books, placement, +1);
     return ended;
@@ -281,7 +283,7 @@ LeaseTable::Ended LeaseTable::End(WorkerId worker, const AttemptRef& ref) {
   books.ahead.pop_front();
   --ahead_count_;
   books.running.emplace(begun.ref.epoch, begun);
-  ++rank_counts_[begun.ref.trial];
+  ++rank_counts_[KeyOf(begun.ref)];
   ended.begun = begun;
   return ended;
 }
@@ -307,11 +309,11 @@ std::vector<LeaseTable::Lease> LeaseTable::RunningOn(WorkerId worker) const {
   return leases;
 }
 
-std::vector<LeaseTable::Lease> LeaseTable::RanksOf(TrialNumber trial) const {
+std::vector<LeaseTable::Lease> LeaseTable::RanksOf(ExperimentId sweep, TrialNumber trial) const {
   std::vector<Lease> ranks;
   for (const auto& [id, books] : workers_) {
     for (const auto& [epoch, lease] : books.running) {
-      if (lease.ref.trial == trial) ranks.push_back(lease);
+      if (KeyOf(lease.ref) == TrialKey{sweep, trial}) ranks.push_back(lease);
     }
   }
   return ranks;

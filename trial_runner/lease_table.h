@@ -1,6 +1,6 @@
-// Who holds what: the workers, the attempts that run on them, and those granted ahead. An attempt
-// holds a lease, or one for each of its ranks; a lease has an epoch that no other ever has, and
-// whatever arrives under another one is refused (fencing).
+// Who holds what: the workers, the attempts of all sweeps that run on them, and those granted
+// ahead. An attempt holds a lease, or one for each of its ranks; a lease has an epoch that no other
+// ever has, and whatever arrives under another one is refused (fencing).
 //
 // A worker takes the head of its queue the moment an attempt there ends, without asking
 // (messages.h). This table sees the same ends in the same order and keeps the same books: End says
@@ -84,14 +84,15 @@ class LeaseTable {
   bool CouldTakeOn(WorkerId worker, const ResourceRequest& request) const;
   // The same, or one that is away may come back.
   bool CouldTake(const ResourceRequest& request) const;
-  std::vector<Lease> Grant(const ResourceRequest& request, TrialNumber trial, AttemptNumber attempt,
+  // `attempt`, whose epoch it gives.
+  std::vector<Lease> Grant(const ResourceRequest& request, const AttemptRef& attempt,
                            const std::string& fuse_key = "", const std::set<WorkerId>& except = {});
 
   // The worker with the fewest leases ahead for each running one, if it has room for one more
   // within `ahead_per_running`; nothing else. GrantAhead queues a lease there.
   std::optional<WorkerId> RoomAhead(int64_t ahead_per_running,
                                     const std::set<WorkerId>& except = {}) const;
-  AttemptRef GrantAhead(WorkerId worker, TrialNumber trial, AttemptNumber attempt);
+  AttemptRef GrantAhead(WorkerId worker, const AttemptRef& attempt);
 
   // Whether the worker holds this very lease, running.
   bool IsRunning(WorkerId worker, const AttemptRef& ref) const;
@@ -118,8 +119,8 @@ class LeaseTable {
   // All attempts' leases, those of their first ranks, running ones first, with their workers: for
   // an interrupt.
   std::vector<std::pair<WorkerId, AttemptRef>> All() const;
-  // The running leases of one trial's ranks.
-  std::vector<Lease> RanksOf(TrialNumber trial) const;
+  // The running leases of the ranks of one sweep's trial.
+  std::vector<Lease> RanksOf(ExperimentId sweep, TrialNumber trial) const;
 
   std::vector<WorkerView> Views() const;
   std::vector<Lease> RunningOn(WorkerId worker) const;  // By epoch.
@@ -135,9 +136,12 @@ class LeaseTable {
     bool is_away = false;
   };
 
-  AttemptRef NewRef(TrialNumber trial, AttemptNumber attempt);
+  // Trials of two sweeps have the same numbers.
+  using TrialKey = std::pair<ExperimentId, TrialNumber>;
+  static TrialKey KeyOf(const AttemptRef& ref) { return {ref.sweep, ref.trial}; }
+  AttemptRef WithEpoch(AttemptRef attempt);
   void Run(WorkerBooks& books, const Lease& lease);
-  void CountOut(TrialNumber trial);
+  void CountOut(const AttemptRef& ref);
   static bool Fits(const WorkerBooks& books, const Placement& placement);
   void Take(WorkerBooks& books, const Placement& placement, int64_t sign);
   std::vector<Placement> FindRoom(const ResourceRequest& request, const std::string& fuse_key = "",
@@ -147,7 +151,7 @@ class LeaseTable {
   PlacementOrder order_;  // Of their views.
   std::set<WorkerId> takes_ahead_;
   LeaseEpoch last_epoch_;
-  std::map<TrialNumber, int64_t> rank_counts_;  // Of running leases; none is 0.
+  std::map<TrialKey, int64_t> rank_counts_;  // Of running leases; none is 0.
   int64_t ahead_count_ = 0;
 };
 

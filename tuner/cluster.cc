@@ -262,8 +262,8 @@ bool Cluster::MayPutOff(const Want& want) const {
 std::vector<GrantedRank> Cluster::Grant(const Want& want, const Choice& choice,
                                         const Candidate& candidate) {
   std::vector<GrantedRank> ranks;
-  for (const LeaseTable::Lease& lease : leases_.Grant(
-           want.request, candidate.trial, candidate.attempt, candidate.fuse_key, choice.except)) {
+  for (const LeaseTable::Lease& lease :
+       leases_.Grant(want.request, candidate.ref(), candidate.fuse_key, choice.except)) {
     ranks.push_back(Describe(lease));
   }
   return ranks;
@@ -275,7 +275,7 @@ std::optional<WorkerId> Cluster::RoomAhead(int64_t ahead_per_running, const Reso
 
 GrantedRank Cluster::GrantAhead(WorkerId worker, const Candidate& candidate) {
   LeaseTable::Lease lease;
-  lease.ref = leases_.GrantAhead(worker, candidate.trial, candidate.attempt);
+  lease.ref = leases_.GrantAhead(worker, candidate.ref());
   lease.placement.worker = worker;
   return Describe(lease);
 }
@@ -307,8 +307,8 @@ std::string Cluster::DeviceOf(const Placement& placement) const {
   return "";
 }
 
-Neighbours Cluster::BesideFirstRankOf(TrialNumber trial) const {
-  const Placement placement = leases_.RanksOf(trial).front().placement;
+Neighbours Cluster::BesideFirstRankOf(const AttemptRef& attempt) const {
+  const Placement placement = leases_.RanksOf(attempt.sweep, attempt.trial).front().placement;
   Neighbours beside{0, DeviceOf(placement)};
   for (const LeaseTable::Lease& lease : leases_.RunningOn(placement.worker)) {
     const bool is_beside = placement.slices.empty() || ShareDevice(placement, lease.placement);

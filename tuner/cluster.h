@@ -93,7 +93,7 @@ class Cluster {
 
   // ---- what is there
 
-  Neighbours BesideFirstRankOf(TrialNumber trial) const;
+  Neighbours BesideFirstRankOf(const AttemptRef& attempt) const;
   int64_t LargestDeviceMemory() const;
   // Whether that is more of any device than its share for `request` is.
   bool IsBeyondShare(int64_t bytes, const ResourceRequest& request) const;

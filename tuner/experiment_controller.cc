@@ -101,7 +101,7 @@ void ExperimentController::On(const ReportArrived& event) {
     return;
   }
   const Neighbours beside =
-      sweep_.MeasuresLanes() ? cluster_.BesideFirstRankOf(event.message.ref.trial) : Neighbours{};
+      sweep_.MeasuresLanes() ? cluster_.BesideFirstRankOf(event.message.ref) : Neighbours{};
   if (Tell(Reported{event, beside}).is_news) cluster_.NoteReport(event.worker);
 }
 

@@ -30,7 +30,10 @@ struct Want {
 struct Candidate {
   TrialNumber trial;
   AttemptNumber attempt;
-  std::string fuse_key;  // Of trials that may train as one; empty: of those that may not.
+  std::string fuse_key;     // Of trials that may train as one; empty: of those that may not.
+  ExperimentId sweep = {};  // Of those of the tuner.
+
+  AttemptRef ref() const { return {trial, attempt, {}, sweep}; }
 };
 // A wish of the sweep.
 struct EndLeasesAway {  // It ends, and those that are away cannot be told.

@@ -81,7 +81,7 @@ class World {
   }
 
   void GrantWhereThereIsRoom() {
-    const auto leases = table_.Grant(request_, TrialNumber{next_trial_}, AttemptNumber{1});
+    const auto leases = table_.Grant(request_, {TrialNumber{next_trial_}, AttemptNumber{1}, {}});
     if (leases.empty()) return;
     const LeaseTable::Lease& lease = leases.front();
     ++next_trial_;
@@ -95,7 +95,7 @@ class World {
   void GrantAhead() {
     if (!table_.RoomAhead(2)) return;
     StartAttempt start =
-        StartOf(table_.GrantAhead(kWorker, TrialNumber{next_trial_++}, AttemptNumber{1}));
+        StartOf(table_.GrantAhead(kWorker, {TrialNumber{next_trial_++}, AttemptNumber{1}, {}}));
     start.ahead = true;
     to_worker_.push_back(start);
   }

@@ -19,7 +19,7 @@ using testing::ElementsAre;
 // Of a trial of one rank.
 std::optional<LeaseTable::Lease> GrantOne(LeaseTable& table, const ResourceRequest& request,
                                           int64_t trial, const std::string& fuse_key = "") {
-  const auto leases = table.Grant(request, TrialNumber{trial}, AttemptNumber{1}, fuse_key);
+  const auto leases = table.Grant(request, {TrialNumber{trial}, AttemptNumber{1}, {}}, fuse_key);
   return leases.empty() ? std::nullopt : std::optional(leases.front());
 }
 
@@ -39,6 +39,29 @@ TEST(LeaseTable, AdmitsOnlyWhereMemoryIsLeft) {
   EXPECT_TRUE(table.HasRoom(Share(250, 20 * kGiB)));
   table.End(WorkerId{1}, {TrialNumber{0}, AttemptNumber{1}, LeaseEpoch{1}});
   EXPECT_TRUE(table.HasRoom(request));
+}
+
+TEST(LeaseTable, TrialsOfTwoSweepsHaveTheSameNumbersAndNothingElseInCommon) {
+  LeaseTable table;
+  table.AddWorker(WorkerId{1}, MixedDevices(), true);
+  const AttemptRef first{TrialNumber{0}, AttemptNumber{1}, {}, ExperimentId{1}};
+  const AttemptRef second{TrialNumber{0}, AttemptNumber{1}, {}, ExperimentId{2}};
+  const auto leases = table.Grant(Share(250), first);
+  const auto others = table.Grant(Share(250), second);
+  ASSERT_EQ(leases.size() + others.size(), 2u);
+  EXPECT_EQ(leases[0].ref.sweep, ExperimentId{1});
+  EXPECT_LT(leases[0].ref.epoch, others[0].ref.epoch) << "an epoch is of one lease alone";
+  EXPECT_EQ(table.running_count(), 2);
+  ASSERT_EQ(table.RanksOf(ExperimentId{2}, TrialNumber{0}).size(), 1u);
+  EXPECT_EQ(table.RanksOf(ExperimentId{2}, TrialNumber{0})[0].ref, others[0].ref);
+  AttemptRef foreign = others[0].ref;
+  foreign.sweep = ExperimentId{1};
+  EXPECT_FALSE(table.IsRunning(WorkerId{1}, foreign));
+  EXPECT_FALSE(table.End(WorkerId{1}, foreign).known);
+  EXPECT_TRUE(table.End(WorkerId{1}, leases[0].ref).known);
+  EXPECT_EQ(table.running_count(), 1);
+  EXPECT_TRUE(table.RanksOf(ExperimentId{1}, TrialNumber{0}).empty());
+  EXPECT_EQ(table.GrantAhead(WorkerId{1}, first).sweep, ExperimentId{1});
 }
 
 // ---- a device falls away

@@ -128,11 +128,12 @@ TEST(LeaseTable, GrantsALeaseToEachRankAndCountsTheAttemptOnce) {
   table.AddWorker(WorkerId{1}, Capacity(2, 0));
   table.AddWorker(WorkerId{2}, Capacity(1, 0));
   const ResourceRequest three = Request(1000, 0, 3);
-  const std::vector<LeaseTable::Lease> ranks = table.Grant(three, TrialNumber{7}, AttemptNumber{1});
+  const std::vector<LeaseTable::Lease> ranks =
+      table.Grant(three, {TrialNumber{7}, AttemptNumber{1}, {}});
   ASSERT_EQ(ranks.size(), 3u);
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(ranks[i].rank, static_cast<int64_t>(i));
   EXPECT_EQ(table.running_count(), 1);
-  EXPECT_EQ(table.RanksOf(TrialNumber{7}).size(), 3u);
+  EXPECT_EQ(table.RanksOf({}, TrialNumber{7}).size(), 3u);
   EXPECT_FALSE(table.HasRoom(Request(1000, 0, 1)));
   ASSERT_EQ(table.All().size(), 1u);  // The one that speaks for the attempt.
   EXPECT_EQ(table.All().front().second, ranks[0].ref);
@@ -141,7 +142,7 @@ TEST(LeaseTable, GrantsALeaseToEachRankAndCountsTheAttemptOnce) {
   EXPECT_EQ(table.running_count(), 1);
   EXPECT_FALSE(table.HasRoom(three));
   EXPECT_TRUE(table.HasRoom(Request(1000, 0, 1)));
-  EXPECT_TRUE(table.Grant(three, TrialNumber{8}, AttemptNumber{1}).empty());
+  EXPECT_TRUE(table.Grant(three, {TrialNumber{8}, AttemptNumber{1}, {}}).empty());
   EXPECT_TRUE(table.HasRoom(Request(1000, 0, 1)));  // Nothing was taken for it.
   EXPECT_TRUE(table.End(ranks[1].placement.worker, ranks[1].ref).was_running);
   EXPECT_TRUE(table.End(ranks[2].placement.worker, ranks[2].ref).was_running);

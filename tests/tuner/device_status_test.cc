@@ -34,7 +34,7 @@ TEST(DeviceStatus, IsWhatTheBooksAndTheHeartbeatsSay) {
   ResourceRequest share;
   share.gpu_milli = 500;
   for (int64_t trial = 0; trial < 4; ++trial) {
-    ASSERT_EQ(table.Grant(share, TrialNumber{9 - trial}, AttemptNumber{1}).size(), 1u);
+    ASSERT_EQ(table.Grant(share, {TrialNumber{9 - trial}, AttemptNumber{1}, {}}).size(), 1u);
   }
   const std::vector<DeviceStatus> devices =
       DevicesOf(table, {{kNear, "local"}, {kFar, "far"}}, {{kNear, {{1, 5 * kGiB}}}});

@@ -178,8 +178,9 @@ Status Planner::LookAtConfigurations() {
 void Planner::CountPlaces() {
   LeaseTable table;
   table.AddWorker(WorkerId{1}, capacity_);
-  while (plan_.at_once < spec_.limits.max_concurrent &&
-         !table.Grant(spec_.resources, TrialNumber{plan_.at_once}, AttemptNumber{1}).empty()) {
+  while (
+      plan_.at_once < spec_.limits.max_concurrent &&
+      !table.Grant(spec_.resources, {TrialNumber{plan_.at_once}, AttemptNumber{1}, {}}).empty()) {
     ++plan_.at_once;
   }
   // Lanes of one array share a device.
