@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -209,6 +210,32 @@ TEST_F(PackageFolder, IsPackedWithoutTheOutputOfThisProcess) {
     close(file);
     close(before);
     EXPECT_EQ(as_output, name) << fd;
+  }
+}
+
+// SQLite's locks are such: with them gone, another program takes a living database for nobody's.
+TEST_F(PackageFolder, TakesNoLocksFromThisProcess) {
+  for (const char* const name : {"tune.db", "tune.db-shm"}) {
+    Write(name, std::string(200, 'x'));
+    const std::string path = From(name);
+    const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    ASSERT_GE(fd, 0);
+    struct flock lock = {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    ASSERT_EQ(fcntl(fd, F_SETLK, &lock), 0);
+    Text();
+    Name();
+    const pid_t child = fork();
+    if (child == 0) {
+      struct flock question = lock;
+      const int other = open(path.c_str(), O_RDWR | O_CLOEXEC);
+      _exit(fcntl(other, F_GETLK, &question) == 0 && question.l_type != F_UNLCK ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << name << " is locked no more";
+    close(fd);
   }
 }
 

@@ -17,6 +17,7 @@
 
 #include "core/limits.h"
 #include "core/posix/durable_file.h"
+#include "core/posix/open_files.h"
 #include "trial_runner/package/ignore_list.h"
 #include "trial_runner/package/package_format.h"
 #include "trial_runner/package/secret_search.h"
@@ -67,18 +68,6 @@ bool IsOurDatabase(const std::string& path) {
   if (!file.is_open() || read(file.get(), head, sizeof head) != sizeof head) return false;
   const std::string_view text(head, sizeof head);
   return text.starts_with(kMagic) && text.substr(kIdAt, kOurId.size()) == kOurId;
-}
-
-// Whether the file is this process's standard output or standard error: "> sweep.log". It grows
-// while it is read, and a tuner that listens prints the join token there.
-bool IsOurOutput(const struct stat& file) {
-  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
-    struct stat info = {};
-    if (fstat(fd, &info) == 0 && info.st_dev == file.st_dev && info.st_ino == file.st_ino) {
-      return true;
-    }
-  }
-  return false;
 }
 
 // Names in one folder and what they are; sorted.
@@ -138,8 +127,20 @@ class Packer {
     if (error) return InvalidArgument("cannot read " + folder + ": " + error.message());
     names.erase(".git");
     names.erase("__pycache__");
+    LeaveOutOpenOnes(folder, names);
     LeaveOutOurs(folder, names);
     return names;
+  }
+
+  // Before anything is opened. What this process has open is no part of a program: a database,
+  // whose locks would be gone, and its standard output ("> sweep.log"), which grows while it is
+  // read and has the join token of a tuner that listens.
+  void LeaveOutOpenOnes(const std::string& folder, Names& names) const {
+    std::erase_if(names, [&](const auto& entry) {
+      struct stat info = {};
+      return entry.second == fs::file_type::regular &&
+             lstat((folder + "/" + entry.first).c_str(), &info) == 0 && open_.Has(info);
+    });
   }
 
   // `within`: relative to the root; empty: the root itself.
@@ -202,7 +203,6 @@ class Packer {
     if (!file.is_open() || fstat(file.get(), &info) != 0) {
       return ErrnoStatus("read", PathOf(path));
     }
-    if (IsOurOutput(info)) return OkStatus();
     TUNE_RETURN_IF_ERROR(text_.CheckRoom(static_cast<uint64_t>(info.st_size)));
     // Read twice: an entry's head comes before its content.
     SecretSearch first(SecretsToFind());
@@ -255,6 +255,7 @@ class Packer {
   std::string PathOf(const std::string& within) const { return root_ + "/" + within; }
 
   const std::string root_;
+  const OpenFiles open_ = OpenFiles::OfThisProcess();
   PackageText& text_;
   const std::vector<Secret>* const secrets_;
   IgnoreList ignored_;

@@ -1,5 +1,6 @@
 #include "tuner/cli/gather_provenance.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 
 #include "core/hash.h"
 #include "core/posix/host_name.h"
+#include "core/posix/open_files.h"
 #include "core/posix/read_bytes.h"
 #include "trial_runner/script_text.h"
 #include "trial_runner/secrets.h"
@@ -55,7 +57,9 @@ void AddFile(const std::string& path, const std::string& base_dir, Provenance& p
   if (path.empty()) return;
   std::error_code error;
   const fs::path full = fs::path(base_dir) / path;
-  if (!fs::is_regular_file(full, error)) return;
+  struct stat info = {};
+  if (stat(full.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return;
+  if (OpenFiles::OfThisProcess().Has(info)) return;  // A database that the command names.
   const uintmax_t bytes = fs::file_size(full, error);
   if (!error) provenance.files[path] = HashOfFile(full, bytes);
 }
