@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdint>
 #include <cstdio>
 #include <utility>
 
 #include "core/input_error.h"
 #include "core/json.h"
+#include "core/utf8.h"
 #include "trial_runner/command_text.h"
 
 namespace tune {
@@ -27,32 +29,94 @@ int HexOf(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// How many bytes of `text` are `value` as an address writes it, 0: none. Which characters are
-// escaped (RFC 3986, 2.1), in letters of which case, and whether a blank is a plus differs from
-// library to library.
-size_t EscapedBytes(std::string_view text, std::string_view value) {
-  size_t at = 0;
-  for (const char wanted : value) {
-    if (at >= text.size()) return 0;
-    const bool is_escape = text[at] == '%' && at + 2 < text.size() && HexOf(text[at + 1]) >= 0 &&
-                           HexOf(text[at + 2]) >= 0;
-    const int escaped = is_escape ? HexOf(text[at + 1]) * 16 + HexOf(text[at + 2]) : -1;
-    if (is_escape && escaped == static_cast<unsigned char>(wanted)) {
-      at += 3;
-    } else if (text[at] == wanted || (wanted == ' ' && text[at] == '+')) {
-      ++at;
-    } else {
-      return 0;
-    }
+// `digits` hexadecimal ones at `at`; -1: they are none.
+int64_t HexAt(std::string_view text, size_t at, size_t digits) {
+  if (at + digits > text.size()) return -1;
+  int64_t number = 0;
+  for (size_t i = at; i < at + digits; ++i) {
+    if (HexOf(text[i]) < 0) return -1;
+    number = number * 16 + HexOf(text[i]);
   }
-  return at;
+  return number;
+}
+
+// The bytes of `text` that write this byte with an escape: as an address does (RFC 3986, 2.1), or
+// as JSON, Python and C do; 0: none.
+size_t EscapedByte(std::string_view text, unsigned char wanted) {
+  if (text.front() == '%') return HexAt(text, 1, 2) == wanted ? 3 : 0;
+  if (text.front() != '\\' || text.size() < 2) return 0;
+  constexpr std::string_view kNamed = "ntr0";
+  constexpr std::string_view kMeant("\n\t\r\0", 4);
+  const size_t named = kNamed.find(text[1]);
+  if (named != std::string_view::npos) {
+    return static_cast<unsigned char>(kMeant[named]) == wanted ? 2 : 0;
+  }
+  if (text[1] == 'x') return HexAt(text, 2, 2) == wanted ? 4 : 0;
+  constexpr std::string_view kThemselves = "\\'\"/";
+  const bool is_itself = kThemselves.find(text[1]) != std::string_view::npos;
+  return is_itself && static_cast<unsigned char>(text[1]) == wanted ? 2 : 0;
+}
+
+// Of a character that is none of ASCII's: \xe9, \u00e9, \ud83d\ude00 or \U0001f600; 0: none.
+size_t EscapedCharacter(std::string_view text, uint32_t wanted) {
+  if (text.size() < 2 || text.front() != '\\') return 0;
+  if (text[1] == 'x') return HexAt(text, 2, 2) == wanted ? 4 : 0;
+  if (text[1] == 'U') return HexAt(text, 2, 8) == wanted ? 10 : 0;
+  if (text[1] != 'u') return 0;
+  if (wanted < 0x10000) return HexAt(text, 2, 4) == wanted ? 6 : 0;
+  const uint32_t rest = wanted - 0x10000;
+  const bool is_pair = HexAt(text, 2, 4) == (0xd800 | (rest >> 10)) && text.substr(6, 2) == "\\u" &&
+                       HexAt(text, 8, 4) == (0xdc00 | (rest & 0x3ff));
+  return is_pair ? 12 : 0;
+}
+
+// How far `text` begins as `value` does, however its characters are escaped, in letters of
+// whichever case, and whether a blank is a plus: that differs from library to library.
+struct Begun {
+  size_t text_bytes = 0;
+  size_t value_bytes = 0;
+};
+Begun BeginsAs(std::string_view text, std::string_view value) {
+  Begun begun;
+  while (begun.value_bytes < value.size() && begun.text_bytes < text.size()) {
+    const std::string_view rest = text.substr(begun.text_bytes);
+    const std::string_view wanted = value.substr(begun.value_bytes);
+    const size_t character = Utf8CharacterBytes(wanted);
+    size_t at = 0;
+    const size_t escaped = character > 1 ? EscapedCharacter(rest, NextCodePoint(wanted, at)) : 0;
+    if (escaped > 0) {
+      begun.text_bytes += escaped;
+      begun.value_bytes += character;
+      continue;
+    }
+    const bool is_same =
+        rest.front() == wanted.front() || (wanted.front() == ' ' && rest.front() == '+');
+    const size_t as_byte = EscapedByte(rest, static_cast<unsigned char>(wanted.front()));
+    if (as_byte == 0 && !is_same) break;
+    begun.text_bytes += as_byte > 0 ? as_byte : 1;
+    ++begun.value_bytes;
+  }
+  return begun;
+}
+
+// Messages are cut ("...") before anybody looks for secrets: so much of one is hidden, too, as it
+// is at the end, and a longer beginning anywhere.
+constexpr size_t kCutBytesMin = 6;
+constexpr size_t kBeginningBytesMin = 16;
+
+bool IsToBeHidden(const Begun& begun, std::string_view text, std::string_view value) {
+  if (begun.value_bytes == value.size() || begun.value_bytes >= kBeginningBytesMin) return true;
+  const std::string_view behind = text.substr(begun.text_bytes);
+  const bool is_cut = behind.empty() || behind.starts_with("...");
+  return is_cut && begun.value_bytes >= kCutBytesMin;
 }
 
 void ReplaceEscaped(const std::string& value, const std::string& to, std::string& text) {
   for (size_t at = 0; at < text.size(); ++at) {
-    const size_t bytes = EscapedBytes(std::string_view(text).substr(at), value);
-    if (bytes == 0) continue;
-    text.replace(at, bytes, to);
+    const std::string_view rest = std::string_view(text).substr(at);
+    const Begun begun = BeginsAs(rest, value);
+    if (begun.value_bytes == 0 || !IsToBeHidden(begun, rest, value)) continue;
+    text.replace(at, begun.text_bytes, to);
     at += to.size() - 1;
   }
 }

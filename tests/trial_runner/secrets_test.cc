@@ -63,6 +63,28 @@ TEST(Secrets, AreFoundAsAddressesWriteThemWhicheverCharactersAreEscaped) {
   EXPECT_EQ(WithoutSecrets("/?t=tok%2FMARK%202&%", secrets), "/?t=tok%2FMARK%202&%");
 }
 
+// repr(s), str(KeyError(s)), json.dumps(s), ascii(s) and repr(s.encode()) of one with all of them.
+TEST(Secrets, AreFoundAsPythonAndJsonEscapeThem) {
+  const std::vector<Secret> secrets = {{"MY_TOKEN", "a'b\"c\\d\té\xF0\x9F\x98\x80z"}};
+  for (const char* const form :
+       {R"(a\'b"c\\d\té\U0001f600z)", R"(a'b\"c\\d\t\u00e9\ud83d\ude00z)",
+        R"(a\'b"c\\d\t\xe9\U0001f600z)", R"(a\'b"c\\d\t\xc3\xa9\xf0\x9f\x98\x80z)"}) {
+    EXPECT_EQ(WithoutSecrets("KeyError: '" + std::string(form) + "'", secrets), "KeyError: '***'");
+  }
+}
+
+// Messages are cut before secrets are looked for.
+TEST(Secrets, AreFoundWhereTheirEndIsCut) {
+  const std::vector<Secret> secrets = {{"MY_TOKEN", "eyJhbGciOiJIUzI1NiJ9.abcdef"},
+                                       {"OTHER_TOKEN", "tok-1234"}};
+  EXPECT_EQ(WithoutSecrets("401 for eyJhbGci...", secrets), "401 for ***...");
+  EXPECT_EQ(WithoutSecrets("401 for eyJhbGciOiJIUzI1' in the line", secrets),
+            "401 for ***' in the line");
+  EXPECT_EQ(WithoutSecrets("401 for tok-12", secrets), "401 for ***");
+  EXPECT_EQ(WithoutSecrets("tok-12 is no token, nor is tok", secrets),
+            "tok-12 is no token, nor is tok");
+}
+
 // printf 'u:s3cret/word' | base64, with none, one and two letters before the colon.
 TEST(Secrets, AreFoundInBase64WhereverTheyBegin) {
   const std::vector<Secret> secrets = {{"DB_PASS", "s3cret/w?rd>>"}};
