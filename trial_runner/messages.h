@@ -183,6 +183,7 @@ struct SweepInfo {
   PackageName package = {};  // Of a command's working_dir: who has no such folder asks for it.
   std::vector<std::string> more_metrics = {};  // Of several objectives: those after `metric`.
   Mode mode = Mode::kMax;                      // Of `metric`.
+  std::vector<std::string> constrained = {};   // Metrics that constraints name.
   friend bool operator==(const SweepInfo&, const SweepInfo&) = default;
 };
 

@@ -150,12 +150,31 @@ std::string OutputDoubts::OnLag(const std::vector<std::optional<OutputFinding>>&
                            found[i]->line != found[leader]->line &&
                            found[i]->stream == found[leader]->stream;  // Two pipes have no order.
     if (is_behind && lag.is_new) ++lag.reports_with;
+    if (lag.is_new) ++lag.reports_with_new;
+    if (found[i]) lag.reported = found[i]->value;
     lag.is_new = false;
     const bool is_always = is_behind && lag.reports_with == report_count_ - 1;
     if (is_always && report_count_ >= kReportsForLag && metric.empty()) metric = found[i]->metric;
   }
   if (metric.empty() || std::exchange(has_noted_lag_, true)) return "";
   return NoteOnLag(metric, found[leader]->metric);
+}
+
+// Each report had a new one, and there is one more: either it is printed before the leading one and
+// once more at the end, or once before all and then behind it, so that each report has that of the
+// iteration before.
+std::string OutputDoubts::OnLeftOver(const std::vector<std::optional<OutputFinding>>& found,
+                                     size_t leader) const {
+  if (has_noted_lag_ || report_count_ == 0) return "";
+  for (size_t i = 0; i < lags_.size(); ++i) {
+    const Lag& lag = lags_[i];
+    if (i == leader || !lag.is_deciding || !lag.is_new || lag.is_more_often) continue;
+    const bool is_once_each = lag.reports_with_new == report_count_;
+    const bool is_repeated = lag.reported && IsSameValue(*lag.reported, found[i]->value);
+    if (!is_once_each || is_repeated || found[i]->stream != found[leader]->stream) continue;
+    return NoteOnLeftOver(found[i]->metric, found[leader]->metric);
+  }
+  return "";
 }
 
 // A number without the comma shows that it sets thousands apart; so does a point beside it.

@@ -34,8 +34,13 @@ class OutputDoubts {
   // A report is made of what was found last by each pattern, of which one leads. Empty: no doubt.
   std::string OnReport(const std::vector<std::optional<OutputFinding>>& found, size_t leader,
                        const OutputPattern& pattern);
+  // Which trial is the best depends on this pattern's metric, too.
+  void SetDeciding(size_t pattern) { lags_[pattern].is_deciding = true; }
   // What can be told only when the program has ended; `metric`: the leading one.
   std::string AtEnd(const std::string& metric) const;
+  // The same, of what was printed behind the last report.
+  std::string OnLeftOver(const std::vector<std::optional<OutputFinding>>& found,
+                         size_t leader) const;
 
  private:
   // Of each pattern: how many reports came before its first value, how many of those since had a
@@ -43,6 +48,9 @@ class OutputDoubts {
   struct Lag {
     int64_t reports_before = 0;
     int64_t reports_with = 0;
+    int64_t reports_with_new = 0;    // Of all reports.
+    std::optional<double> reported;  // In the latest one.
+    bool is_deciding = false;        // Which trial is the best depends on it.
     bool is_new = false;
     bool is_more_often = false;  // It has had several values between two reports.
   };

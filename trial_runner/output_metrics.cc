@@ -45,7 +45,18 @@ std::string ReadingOf(const OutputFinding& finding) {
 
 }  // namespace
 
-OutputMetrics::OutputMetrics(OutputRules rules, std::vector<std::string> wanted)
+namespace {
+
+bool IsNamed(const std::string& metric, const std::vector<std::string>& names) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return name == metric || Dotted(name) == metric;
+  });
+}
+
+}  // namespace
+
+OutputMetrics::OutputMetrics(OutputRules rules, std::vector<std::string> wanted,
+                             const std::vector<std::string>& constrained)
     : rules_(std::move(rules)),
       wanted_(std::move(wanted)),
       found_(rules_.patterns.size()),
@@ -56,6 +67,7 @@ OutputMetrics::OutputMetrics(OutputRules rules, std::vector<std::string> wanted)
   for (size_t i = 0; i < rules_.patterns.size(); ++i) {
     const std::string& metric = rules_.patterns[i].metric();
     if (IsWanted(metric)) ++wanted_count;
+    if (IsWanted(metric) || IsNamed(metric, constrained)) doubts_.SetDeciding(i);
     if (rules_.report_on.empty() ? IsWanted(metric) : metric == rules_.report_on) {
       leaders_.push_back(i);
     }
@@ -65,11 +77,7 @@ OutputMetrics::OutputMetrics(OutputRules rules, std::vector<std::string> wanted)
   if (leaders_.size() == 1) leader_ = leaders_.front();
 }
 
-bool OutputMetrics::IsWanted(const std::string& metric) const {
-  return std::any_of(wanted_.begin(), wanted_.end(), [&](const std::string& name) {
-    return name == metric || Dotted(name) == metric;
-  });
-}
+bool OutputMetrics::IsWanted(const std::string& metric) const { return IsNamed(metric, wanted_); }
 
 std::vector<OutputReport> OutputMetrics::Read(OutputStream stream, std::string_view piece) {
   std::vector<OutputReport> reports;
@@ -288,6 +296,7 @@ bool OutputMetrics::HasValueIn(std::string_view text) const {
 
 std::string OutputMetrics::NoteAtEnd() const {
   std::string note = doubts_.AtEnd(leader_ ? rules_.patterns[*leader_].metric() : "");
+  if (note.empty() && leader_) note = doubts_.OnLeftOver(found_, *leader_);
   if (!note.empty() || !(lines_[0].has_cut() || lines_[1].has_cut())) return note;
   return "a line above 1 MiB: what stands behind its first MiB was not read, and may hold a later "
          "value; let the program end its lines";

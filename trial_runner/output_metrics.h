@@ -61,8 +61,10 @@ struct OutputReport {
 
 class OutputMetrics {
  public:
-  // `wanted`: the names that the sweep's metrics are made of.
-  OutputMetrics(OutputRules rules, std::vector<std::string> wanted);
+  // `wanted`: the names that the sweep's metrics are made of; `constrained`: those of its
+  // constraints.
+  OutputMetrics(OutputRules rules, std::vector<std::string> wanted,
+                const std::vector<std::string>& constrained = {});
 
   // The reports that became whole.
   std::vector<OutputReport> Read(OutputStream stream, std::string_view piece);

@@ -291,6 +291,12 @@ std::string NoteOnLag(const std::string& metric, const std::string& leading) {
          leading + "', which makes the report; write report_on: " + metric;
 }
 
+std::string NoteOnLeftOver(const std::string& metric, const std::string& leading) {
+  return "the last '" + metric + "' is printed behind the last '" + leading +
+         "' and counts for no iteration: if each '" + metric + "' belongs to the '" + leading +
+         "' before it, each report has that of the iteration before; write report_on: " + metric;
+}
+
 std::string NoteOnTwins(const OutputFinding& before, const OutputFinding& leading) {
   return "each value of '" + leading.metric + "' is printed twice: " + Quoted(before.line) +
          " and " + Quoted(leading.line) +

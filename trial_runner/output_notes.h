@@ -56,5 +56,7 @@ std::string NoteOnState(const std::string& metric, const std::string& before,
                         const std::string& now);
 // `metric` is printed behind the leading one, of which the name.
 std::string NoteOnLag(const std::string& metric, const std::string& leading);
+// The last value of `metric` is printed behind the last one of the leading one.
+std::string NoteOnLeftOver(const std::string& metric, const std::string& leading);
 
 }  // namespace tune

@@ -102,8 +102,27 @@ void DoubtWatch::Add(const TrialRecord& trial, const std::string& kind, const st
   if (added->is_first) out_.actions.push_back(Say{text});
 }
 
+// Which trial is the best depends on this metric.
+bool DoubtWatch::Decides(const std::string& metric) const {
+  const auto names_it = [&metric](const std::vector<std::string>& names) {
+    return std::any_of(names.begin(), names.end(), [&metric](const std::string& name) {
+      return FindVariable({{metric, 0.0}}, name).has_value();
+    });
+  };
+  return names_it(spec_.scores.reported_names()) || names_it(spec_.scores.constrained_names());
+}
+
 // Each iteration had those of the one before it. What comes once, at the end, is meant so.
 void DoubtWatch::OnCompleted(const TrialRecord& trial) {
+  for (const auto& open : trial.open_metrics) {
+    if (!Decides(open.first)) continue;
+    return AddNote(trial, "the last '" + open.first + "' is reported behind the last '" +
+                              spec_.metric + "' and counts for no iteration: if each '" +
+                              open.first + "' belongs to the '" + spec_.metric +
+                              "' before it, each iteration has that of the one before; report "
+                              "both in one call, or '" +
+                              spec_.metric + "' last");
+  }
   const bool is_late = trial.first_was_whole && trial.later_had_parts;
   if (!is_late || trial.open_metrics.empty()) return;
   const std::string& late = trial.open_metrics.front().first;

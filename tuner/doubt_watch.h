@@ -51,6 +51,8 @@ class DoubtWatch {
   const std::vector<std::string>& program_changes() const { return program_changes_; }
 
  private:
+  bool Decides(const std::string& metric) const;
+
   const ExperimentSpec& spec_;
   Transition& out_;
   Doubts doubts_;

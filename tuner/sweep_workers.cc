@@ -16,6 +16,7 @@ Duration Sweep::heartbeat() const {
 
 Welcome Sweep::WelcomeMessage() const {
   SweepInfo info;
+  info.constrained = options_.spec.scores.constrained_names();
   info.experiment = options_.name;
   info.metric = options_.spec.metric;
   info.mode = options_.spec.mode;

@@ -84,7 +84,8 @@ inline SweepInfo SampleSweep() {
           ~0ull,
           {std::string(64, 'a'), 12'345},
           {"size"},
-          Mode::kMin};
+          Mode::kMin,
+          {"area"}};
 }
 
 inline std::vector<ToWorker> SampleToWorker() {

@@ -13,9 +13,11 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 OutputPattern Pattern(const std::string& metric, StreamChoice from = StreamChoice::kStdout) {
   Result<OutputPattern> made = OutputPattern::Make(metric, "\\b" + metric + ": {number}", from);
@@ -702,6 +704,30 @@ TEST_F(OutputMetricsTest, AMetricBehindTheLeadingOneIsToldOf) {
                                    "4\nacc: 4\n")),
               IsEmpty())
       << "it is printed more often";
+}
+
+// What is printed once before the loop hides that each report has the value of the one before: what
+// is left over at the end tells it, where the best trial depends on it.
+TEST_F(OutputMetricsTest, ADecidingValueThatIsLeftOverIsToldAtTheEnd) {
+  const auto note = [this](const std::string& text, const std::vector<std::string>& wanted,
+                           const std::vector<std::string>& constrained) {
+    metrics_.emplace(Rules({"acc", "size"}), wanted, constrained);
+    metrics_->Read(OutputStream::kStdout, text);
+    metrics_->Finish();
+    return metrics_->NoteAtEnd();
+  };
+  const std::string late = "size: 100\nacc: 1\nsize: 1\nacc: 2\nsize: 2\nacc: 3\nsize: 3\n";
+  EXPECT_THAT(note(late, {"acc"}, {"size"}),
+              StartsWith("the last 'size' is printed behind the last 'acc' and counts for no "
+                         "iteration"));
+  EXPECT_THAT(note(late, {"acc", "size"}, {}), EndsWith("write report_on: size"));
+  EXPECT_EQ(note(late, {"acc"}, {}), "") << "it decides nothing";
+  EXPECT_EQ(note("size: 1\nacc: 1\nsize: 2\nacc: 2\n", {"acc"}, {"size"}), "");
+  EXPECT_EQ(note("size: 1\nacc: 1\nsize: 2\nacc: 2\nsize: 2\n", {"acc"}, {"size"}), "")
+      << "a summary says it again";
+  EXPECT_EQ(
+      note("size: 1\nsize: 2\nacc: 1\nsize: 3\nsize: 4\nacc: 2\nsize: 5\n", {"acc"}, {"size"}), "")
+      << "steps that are left over";
 }
 
 // ---- what cannot be read

@@ -102,6 +102,23 @@ TEST_F(ControllerReports, WhatAlwaysComesBehindTheMetricIsToldAtTheEnd) {
   EXPECT_THAT(notes({"value", "f1", "value"}), IsEmpty()) << "a first look, then whole epochs";
 }
 
+// Also behind something that was reported once before, as long as the best depends on it.
+TEST_F(ControllerReports, WhatDecidesAndIsLeftOverIsToldAtTheEnd) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(1);
+  spec.scores = *MetricScores::Make({Value("value")}, Value("size <= 2"));
+  Begin(spec);
+  Report(1, {{"size", 100}});
+  for (int64_t iteration = 1; iteration <= 3; ++iteration) {
+    Report(iteration, {{"value", 0.5}});
+    Report(iteration + 1, {{"size", 1}});
+  }
+  End(Outcome::kCompleted);
+  ASSERT_EQ(world_->notes.size(), 1u);
+  EXPECT_THAT(world_->notes.front().text,
+              HasSubstr("the last 'size' is reported behind the last 'value' and counts for no "
+                        "iteration"));
+}
+
 TEST_F(ControllerReports, AnIterationNamedByTheCallerIsItsOwnEvenWithoutTheMetric) {
   Begin(ControllerWorld::MakeSpec());
   Report(100, {{"loss", 2}});

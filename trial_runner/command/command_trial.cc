@@ -81,7 +81,7 @@ CommandTrial::CommandTrial(const TrialStart& start, const CommandSpec& spec)
       is_first_attempt_(start.attempt.value <= 1),
       checkpoint_every_(start.checkpoint_every),
       wanted_(AllNames(start)),
-      output_(spec.output_rules(), wanted_),
+      output_(spec.output_rules(), wanted_, start.constrained),
       shall_save_(start.saves_first),
       last_iteration_(start.from_iteration),
       missing_names_(metric_names_) {}

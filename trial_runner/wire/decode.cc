@@ -282,6 +282,14 @@ Status Read(v1::SweepInfo& in, SweepInfo& out) {
     TUNE_RETURN_IF_ERROR(ReadText(&metric, limits::kExpressionBytesMax, "sweep.more_metrics",
                                   out.more_metrics.emplace_back()));
   }
+  if (in.constrained_size() > limits::kMetricsPerReportMax) {
+    return InvalidArgument("sweep.constrained: " + std::to_string(in.constrained_size()) +
+                           ", expected at most " + std::to_string(limits::kMetricsPerReportMax));
+  }
+  for (std::string& metric : *in.mutable_constrained()) {
+    TUNE_RETURN_IF_ERROR(ReadText(&metric, limits::kExpressionBytesMax, "sweep.constrained",
+                                  out.constrained.emplace_back()));
+  }
   TUNE_RETURN_IF_ERROR(ReadText(in.mutable_trainable(), limits::kJsonTextBytesMax,
                                 "sweep.trainable", out.trainable));
   TUNE_RETURN_IF_ERROR(ReadPath(in.mutable_base_dir(), "sweep.base_dir", out.base_dir));

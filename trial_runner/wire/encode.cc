@@ -112,6 +112,7 @@ void Put(const SweepInfo& info, v1::SweepInfo* out) {
   out->set_metric(info.metric);
   for (const std::string& metric : info.more_metrics) out->add_more_metrics(metric);
   out->set_less_is_better(info.mode == Mode::kMin);
+  for (const std::string& metric : info.constrained) out->add_constrained(metric);
   out->set_trainable(info.trainable);
   out->set_base_dir(info.base_dir);
   out->set_seed(info.seed);

@@ -214,6 +214,7 @@ Result<TrialStart> ReadStart(Value& map) {
   TUNE_RETURN_IF_ERROR(TakeText(map, "experiment", limits::kTrialLineBytesMax, start.experiment));
   TUNE_RETURN_IF_ERROR(TakeText(map, "metric", limits::kTrialLineBytesMax, start.metric));
   TUNE_RETURN_IF_ERROR(TakeTexts(map, "more_metrics", start.more_metrics));
+  TUNE_RETURN_IF_ERROR(TakeTexts(map, "constrained", start.constrained));
   bool less_is_better = false;
   TUNE_RETURN_IF_ERROR(TakeBool(map, "less_is_better", less_is_better));
   start.mode = less_is_better ? Mode::kMin : Mode::kMax;
@@ -291,11 +292,13 @@ std::string EncodeStart(const SweepInfo& sweep, const StartAttempt& start,
   out += R"("start":{)";
   Text("experiment", sweep.experiment, out);
   Text("metric", sweep.metric, out);
-  if (!sweep.more_metrics.empty()) {
-    Value::List metrics(sweep.more_metrics.begin(), sweep.more_metrics.end());
-    Key("more_metrics", out);
-    out += ToJson(Value(std::move(metrics)));
-  }
+  const auto add_names = [&out](const char* key, const std::vector<std::string>& names) {
+    if (names.empty()) return;
+    Key(key, out);
+    out += ToJson(Value(Value::List(names.begin(), names.end())));
+  };
+  add_names("more_metrics", sweep.more_metrics);
+  add_names("constrained", sweep.constrained);
   if (sweep.mode == Mode::kMin) out += R"(,"less_is_better":true)";
   Text("sweep_seed", std::to_string(sweep.seed), out);
   Text("seed", std::to_string(start.seed), out);

@@ -75,6 +75,7 @@ struct TrialStart {
   std::string metric;
   std::vector<std::string> more_metrics;  // Of several objectives: those after `metric`.
   Mode mode = Mode::kMax;                 // Of `metric`.
+  std::vector<std::string> constrained;   // Metrics that constraints name.
   uint64_t sweep_seed = 0;
   uint64_t seed = 0;  // Of the trial's own draws.
   std::string base_dir;
