@@ -181,13 +181,17 @@ TEST(Results, TakeParametersWhoseNamesDifferInCaseAlone) {
                    "space: {n: {choice: [1]}, N: {choice: [2]}, Status: {choice: [3]}}\n");
   ASSERT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
   const ProgramResult found =
-      RunTune(folder, {"results", "--where", "n = 1 and \"params.N\" = 2 and \"params.Status\" = 3",
+      RunTune(folder, {"results", "--where", "n = 1 and \"param.N\" = 2 and \"param.Status\" = 3",
                        "--sort", "N", "--format", "csv", "--columns", "number"});
   EXPECT_EQ(found.exit_status, 0) << found.err;
   EXPECT_NE(found.out.find("\n0\n"), std::string::npos) << found.out;
+  const ProgramResult mistyped = RunTune(folder, {"results", "--where", "\"param.M\" > 1"});
+  EXPECT_EQ(mistyped.exit_status, 2) << "a name in double quotes is no text: " << mistyped.out;
+  EXPECT_EQ(RunTune(folder, {"results", "--sql", "select \"bestvalue\" from trials"}).exit_status,
+            2);
   const ProgramResult none = RunTune(folder, {"results", "--where", "nothing = 1"});
   EXPECT_EQ(none.exit_status, 2);
-  EXPECT_NE(none.err.find("params.N"), std::string::npos) << none.err;
+  EXPECT_NE(none.err.find("param.N"), std::string::npos) << none.err;
 }
 
 TEST(Doctor, FindsARealSweepWholeAndNamesWhatIsNot) {

@@ -120,7 +120,7 @@ int PrintQuery(const ResultsOptions& options, Database& database, std::ostream& 
 
 // ---- trials
 
-// The columns' names in a statement: SQLite takes `n` and `N` for one, so the later is `params.N`.
+// The columns' names in a statement: SQLite takes `n` and `N` for one, so the later is `param.N`.
 std::vector<std::string> SqlNames(const TrialListing& table) {
   const auto lower = [](std::string name) {
     for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -129,7 +129,7 @@ std::vector<std::string> SqlNames(const TrialListing& table) {
   std::vector<std::string> names;
   std::set<std::string> taken;
   for (std::string name : table.columns) {
-    while (!taken.insert(lower(name)).second) name = "params." + name;
+    while (!taken.insert(lower(name)).second) name = "param." + name;
     names.push_back(std::move(name));
   }
   return names;

@@ -209,6 +209,8 @@ Status Database::OpenConnection(const std::string& uri, int flags, const std::st
   connection_.reset(raw);
   if (code != SQLITE_OK) return Error(code);
   (void)sqlite3_extended_result_codes(raw, 1);
+  // A mistyped name in double quotes is no text.
+  (void)sqlite3_db_config(raw, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
   (void)sqlite3_busy_timeout(raw, kBusyTimeoutMs);
   return OkStatus();
 }
