@@ -52,11 +52,13 @@ class Study:
         search: Union[str, Mapping[str, Any], None] = None,
         name: Optional[str] = None,
         seed: Optional[int] = None,
-        db: PathLike = "tune.db",
+        db: Optional[PathLike] = None,
         **more: Any,
     ) -> None:
+        if db is not None and name is None:
+            raise ValueError("db: nothing is kept without a name; write name=..., too")
         self.name = name
-        self.db = Path(db)
+        self.db = Path(db or "tune.db")
         self._lock = threading.Lock()
         spec = make_spec(None, space, metric, mode, ".", {**more, "search": search, "seed": seed})
         self._file = tempfile.NamedTemporaryFile(
@@ -66,7 +68,7 @@ class Study:
         self._file.flush()
         arguments = ["ask-tell", self._file.name, "--keep-going"] + _program.options(name=name)
         if name is not None:
-            arguments += ["--db", str(db)]
+            arguments += ["--db", str(self.db)]
         self._process = subprocess.Popen(
             [_program.find(), *arguments],
             stdin=subprocess.PIPE,

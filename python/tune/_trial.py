@@ -21,7 +21,7 @@ import random
 import sys
 import threading
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Union
+from typing import Any, Callable, Dict, Generator, List, Mapping, Optional, Sequence, Set, Union
 
 import tune
 
@@ -92,9 +92,7 @@ class Trial(Dict[str, Any]):
         A note where a reader may take the returned value for the trial's, and another one counts.
         """
         if inspect.isgenerator(returned):
-            for values in returned:
-                self.report(_named(values, metrics))
-            return ""
+            returned = self._report_all(returned, metrics)
         if returned is None:
             return ""
         values = _named(returned, metrics)
@@ -105,6 +103,16 @@ class Trial(Dict[str, Any]):
         ):
             self.report(values)
         return note
+
+
+    def _report_all(self, reports: Generator[object, None, object], metrics: Sequence[str]) -> object:
+        """What a generator yields are reports; what it returns behind them is given back."""
+        while True:
+            try:
+                values = next(reports)
+            except StopIteration as end:
+                return end.value
+            self.report(_named(values, metrics))
 
 
 def _named(returned: object, names: Sequence[str]) -> Mapping[str, object]:

@@ -15,7 +15,7 @@ class AStudy(SweepCase):
                 numbers = [number for number, _ in study.ask_many(3)]
                 study.tell(0, 0.5)
                 for wrong, text in ((lambda: study.tell(0, 0.6), "tell: the trial 0 is over, its value 0.5"), (lambda: study.tell(9, 0.6), "never asked for"),
-                                    (lambda: study.tell(1, [0.1, 0.2]), "expected a number")):
+                                    (lambda: study.tell(1, [0.1, 0.2]), "expected one number")):
                     with self.assertRaises(tune.TuneError) as caught:
                         wrong()
                     self.assertIn(text, str(caught.exception))
@@ -39,6 +39,10 @@ class AStudy(SweepCase):
         self.assertIn("seed: 1 is stored, the file has 2", str(caught.exception))
         with tune.Study(space, name="kept") as study:
             self.assertEqual(study.ask()[0], 1)
+
+    def test_keeps_nothing_in_a_database_without_a_name(self):
+        with self.assertRaisesRegex(ValueError, "db: nothing is kept without a name"):
+            tune.Study({"x": tune.uniform(0, 1)}, db="study.db")
 
     def test_asks_and_tells(self):
         with tune.Study({"x": tune.uniform(0, 1)}, metric="v", mode="max", seed=1) as study:

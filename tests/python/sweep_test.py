@@ -38,6 +38,11 @@ def in_steps(trial):
         yield {"value": trial["x"] * step}
 
 
+def in_steps_and_a_last_one(trial):
+    yield trial["x"]
+    return trial["x"] + 1
+
+
 def that_reports(trial):
     for step in range(3):
         trial.report(value=trial["x"] + step)
@@ -175,6 +180,11 @@ class AnObjective(SweepCase):
         for trial in self.run_sweep(in_steps):
             x = trial.config["x"]
             self.assertEqual([one["value"] for one in trial.reports], [0, x, 2 * x])
+
+    def test_that_yields_and_returns_has_reported_both(self):
+        for trial in self.run_sweep(in_steps_and_a_last_one):
+            x = trial.config["x"]
+            self.assertEqual([one["value"] for one in trial.reports], [x, x + 1])
 
     def test_that_returns_what_it_reported_last_has_reported_it_once(self):
         self.assertEqual([trial.iterations for trial in self.run_sweep(that_reports)], [3, 3])
