@@ -5,6 +5,8 @@
 #include <variant>
 
 #include "core/input_error.h"
+#include "core/metric_variable.h"
+#include "core/nearest_name.h"
 #include "schedulers/trial_scheduler.h"
 #include "search/perturb.h"
 #include "search/points.h"
@@ -77,7 +79,10 @@ Result<std::vector<std::string>> CheckParts(const ExperimentSpec& spec, bool req
                      "true to leave out what was tried");
   }
   if (spec.trainable.is_null()) {
-    if (require_trainable) return MissingKey(spec.document, "trainable", "trainable: food11");
+    if (require_trainable) {
+      return MissingKey(spec.document, "trainable",
+                        "trainable: food11 (trials that you run yourself: tune ask)");
+    }
     return std::vector<std::string>();
   }
   std::vector<std::string> names;
@@ -111,8 +116,32 @@ Result<std::vector<std::string>> CheckParts(const ExperimentSpec& spec, bool req
   return reported;
 }
 
+namespace {
+
+Status CheckConstrained(const ExperimentSpec& spec) {
+  TUNE_ASSIGN_OR_RETURN(const std::vector<std::string> reported,
+                        CheckParts(spec, /*require_trainable=*/false));
+  if (reported.empty()) return OkStatus();
+  Metrics known;
+  std::vector<std::string_view> names;
+  for (const std::string& name : reported) {
+    known.emplace_back(name, 0.0);
+    names.push_back(name);
+  }
+  for (const std::string& name : spec.scores.constrained_names()) {
+    if (FindVariable(known, name)) continue;
+    return InvalidAt(
+        spec.document.Find("metric_constraints")->place,
+        "metric_constraints: '" + name + "' is never reported" + DidYouMean(name, names));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 Status CheckValues(const ExperimentSpec& spec) {
   if (spec.trainable.is_null()) return OkStatus();
+  TUNE_RETURN_IF_ERROR(CheckConstrained(spec));
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   for (const SpaceParameter& parameter : space.parameters()) {
     std::vector<Value> values;

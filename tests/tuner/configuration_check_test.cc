@@ -57,6 +57,17 @@ TEST(WarningsBeforeStart, SayHowListsAndNullArriveOnTheCommandLine) {
       << "it has no command line";
 }
 
+TEST(WarningsBeforeStart, TellOfPointsThatThereAreNoSamplesFor) {
+  const std::string head =
+      std::string(kCommand) + "mode: max\npoints: [{lr: 1}, {lr: 2}, {lr: 3}]\n";
+  const std::string space = "space: {lr: {uniform: [0, 4]}}\n";
+  EXPECT_THAT(Warnings(head + space + "samples: 2\n"),
+              ElementsAre("points: 3 points and 2 samples: the last 1 will not be tried; raise "
+                          "samples"));
+  EXPECT_THAT(Warnings(head + space + "samples: 3\n"), IsEmpty());
+  EXPECT_THAT(Warnings(head + "space: {lr: {grid_search: [1, 2, 3, 4]}}\n"), IsEmpty());
+}
+
 TEST(WarningsBeforeStart, NameAValueThatStandsTwiceInAList) {
   const std::string head = std::string(kCommand) + "mode: max\nspace: ";
   EXPECT_THAT(Warnings(head + "{lr: {choice: [0.1, 0.2, 0.1]}}"),

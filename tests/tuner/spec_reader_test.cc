@@ -430,6 +430,17 @@ class ReadSpecFileTest : public testing::Test {
   TempFolder folder_;
 };
 
+// Of a stored spec it is no error: such sweeps go on.
+TEST_F(ReadSpecFileTest, AConstraintNamesWhatIsReported) {
+  const std::string text =
+      "trainable: {command: [ls], metrics: {power: {regex: 'p {number}'}, area: {regex: 'a "
+      "{number}'}}}\nmetric: power\nmode: min\nspace: {x: 1}\nmetric_constraints: ['AREA <= 1']\n";
+  EXPECT_THAT(ReadSpecFile(Write("s.yaml", text), {}).status().message(),
+              HasSubstr("s.yaml:5:21: metric_constraints: 'AREA' is never reported; did you mean "
+                        "'area'?"));
+  EXPECT_TRUE(ReadSpecFile(Write("s.yaml", Changed(text, "AREA", "area")), {}).ok());
+}
+
 TEST_F(ReadSpecFileTest, ReadsAFileAndKnowsItsFolder) {
   const auto spec = ReadSpecFile(Write("my-sweep.yaml", With("name", "")), {});
   ASSERT_TRUE(spec.ok()) << spec.status().message();

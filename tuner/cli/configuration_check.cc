@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "core/counted.h"
 #include "core/json.h"
 #include "core/metric.h"
 #include "search/searcher.h"
@@ -245,6 +246,18 @@ void AddModes(const ExperimentSpec& spec, std::vector<std::string>& warnings) {
   }
 }
 
+// Points that there are not enough samples for; with a grid they come before it.
+void AddPointsLeftOut(const ExperimentSpec& spec, const SearchSpace& space,
+                      std::vector<std::string>& warnings) {
+  if (!spec.points.is_list() || spec.samples < 0) return;
+  const auto points = static_cast<int64_t>(spec.points.AsList().size());
+  const int64_t trials = TrialCountOf(spec, space, spec.samples) / RepeatCount(spec.search);
+  if (trials >= points) return;
+  warnings.push_back("points: " + Counted(points, "point") + " and " + Counted(trials, "sample") +
+                     ": the last " + std::to_string(points - trials) +
+                     " will not be tried; raise samples");
+}
+
 }  // namespace
 
 std::optional<Mode> UsualMode(std::string_view metric) {
@@ -292,6 +305,7 @@ std::vector<std::string> WarningsBeforeStart(const ExperimentSpec& spec, const S
     warnings.push_back("no script in the working folder reads the variable " + variable +
                        " of env: see how the program calls it, and that it does not set it itself");
   }
+  AddPointsLeftOut(spec, space, warnings);
   AddSharedVariables(spec, space, warnings);
   AddTwins(space, warnings);
   AddBooleans(spec, space, warnings);
