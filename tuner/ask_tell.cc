@@ -140,6 +140,10 @@ Status AskTellSession::CheckKeys(const Value& tell) const {
 // One number, or of several objectives a list with one for each.
 Result<std::vector<Metric>> AskTellSession::ReadValues(const Value& tell) const {
   const Value& value = *tell.Find("value");
+  if (objectives_.size() == 1 && value.is_list()) {
+    return reader_.Error("tell: value: read " + Shown(value) +
+                         ", expected one number: the sweep has one metric");
+  }
   if (objectives_.size() == 1) {
     TUNE_ASSIGN_OR_RETURN(const Metric metric, reader_.ReadMetric(tell, "value"));
     return std::vector<Metric>{metric};

@@ -80,7 +80,10 @@ FailureAnswer AnswerFailure(const FailurePolicy& policy, const FailedAttempt& fa
   if (failed.cause == Outcome::kDeviceOutOfMemory && !IsCountedApart(policy, failed.cause)) {
     answer.gives_up = !failed.has_share;
     answer.on_whole_device = failed.has_share;
-    if (answer.gives_up) answer.why = "infeasible: it does not fit on a whole device";
+    if (answer.gives_up)
+      answer.why =
+          "infeasible: it ran out of device memory, and had no share of a device that could be "
+          "larger";
     return answer;
   }
   if (IsCountedApart(policy, failed.cause)) {

@@ -258,7 +258,8 @@ TEST(ControllerCommands, ATrialThatIsTooLargeForItsShareIsTriedOnAWholeDevice) {
   world.Apply({world.End(worker, kFirst, Outcome::kDeviceOutOfMemory, "no room")});
   EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kError);
   EXPECT_EQ(world.attempts.at({kFirst, AttemptNumber{2}}).error,
-            "no room; infeasible: it does not fit on a whole device");
+            "no room; infeasible: it ran out of device memory, and had no share of a device "
+            "that could be larger");
 }
 
 TEST(ControllerCommands, ADamagedCheckpointGivesWayToTheOneBeforeFreeOfCharge) {

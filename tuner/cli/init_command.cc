@@ -56,6 +56,12 @@ int InitCommand(const InitOptions& options, std::ostream& out, std::ostream& err
             "written by hand"),
         err);
   }
+  const std::string reader = arguments[3] + "/__main__.py";
+  if (space->exit_status != 0 && access(reader.c_str(), R_OK) != 0) {
+    return Complain(NotFound(reader + " is not there, which reads scripts; it is installed beside "
+                                      "the programs (tune doctor says what is missing)"),
+                    err);
+  }
   if (space->exit_status != 0) {
     const std::string why = space->out.substr(0, space->out.find('\n'));
     return Complain(

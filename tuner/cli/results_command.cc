@@ -371,7 +371,7 @@ Status PrintSweep(const ResultsOptions& options, Database& database, std::ostrea
   if (options.best && best.empty()) err << NoBestIn(database, sweep) << "\n";
   if (sweep.objectives.size() > 1 && options.format == OutputFormat::kTable && !rows.empty()) {
     err << "metrics are those of each trial's last report that has all of " << ObjectiveNames(sweep)
-        << "\n";
+        << (sweep.is_constrained ? " and is feasible" : "") << "\n";
   }
   if (rows.size() < count) err << rows.size() << " of " << count << " trials are shown\n";
   return PrintDoubts(database, sweep.id, err);

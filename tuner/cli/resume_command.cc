@@ -210,7 +210,7 @@ Status CheckStillThere(const ExperimentSpec& spec, const ExperimentController& c
   if (!kind.ok() || *kind != "command") return there;
   return InvalidArgument(there.message() +
                          "; put back what was moved, or say where it is now: --set "
-                         "trainable.working_dir=FOLDER");
+                         "trainable.working_dir=FOLDER, with its whole path");
 }
 
 void SayFinished(const StoredExperiment& experiment, const std::string& db_path) {

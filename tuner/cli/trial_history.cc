@@ -306,7 +306,11 @@ std::string LastAttempt(const TrialHistory& history) {
 }
 
 std::string WhyFailed(const TrialHistory& history) {
-  if (history.attempts.empty()) return "failed before its first attempt";
+  if (history.attempts.empty()) {
+    return history.trial.sweep.trainable_kind == "ask-tell"
+               ? "failed, as was told (tune tell --failed)"
+               : "failed before its first attempt";
+  }
   const HistoryAttempt& last = history.attempts.back();
   if (last.outcome == "completed" || last.error.starts_with("no_metric")) {
     return "failed: it ended without reporting " + Printable(history.trial.sweep.metric);

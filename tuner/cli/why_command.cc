@@ -26,7 +26,7 @@ Value NumberCell(const std::optional<int64_t>& number) { return number ? Value(*
 // Reports that follow each other and say the same: nothing was decided on any of them.
 bool IsSameRun(const HistoryReport& a, const HistoryReport& b) {
   return a.attempt == b.attempt && a.decision == b.decision && a.decision != "stop" &&
-         a.decision != "pause" && !a.rung && !b.rung;
+         a.decision != "pause" && !a.rung && !b.rung && a.value.has_value() == b.value.has_value();
 }
 
 void PrintReports(const TrialHistory& history, const WhyOptions& options, std::ostream& out) {

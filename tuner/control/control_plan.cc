@@ -151,8 +151,11 @@ Result<const TrialRecord*> FindTrial(const ExperimentController& controller, Tri
   const std::string have = count == 0   ? "no trial yet"
                            : count == 1 ? "trial 0 alone"
                                         : "trials 0 to " + std::to_string(count - 1);
-  return NotFound(controller.options().name + " has no trial " + std::to_string(number.value) +
-                  "; it has " + have);
+  const int64_t to_come = controller.trial_count_max();
+  const bool is_to_come = controller.HasMoreToCreate() && (to_come < 0 || number.value < to_come);
+  return NotFound(controller.options().name +
+                  (is_to_come ? " has not begun trial " : " has no trial ") +
+                  std::to_string(number.value) + (is_to_come ? " yet" : "") + "; it has " + have);
 }
 
 // What a command does to the whole sweep.

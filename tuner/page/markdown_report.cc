@@ -118,7 +118,8 @@ Result<std::string> FrontPart(Database& database, const FoundSweep& sweep) {
     return out + "None: " + EscapedMarkdown(WhyThereIsNoBest(database, sweep)) + ".\n\n";
   out += EscapedMarkdown(DescribeFront(front)) +
          ": no trial is better in all objectives. The values are those of "
-         "each trial's last report that has all of them.\n\n";
+         "each trial's last report that has all of them" +
+         (sweep.is_constrained ? " and is feasible" : "") + ".\n\n";
   std::stable_sort(front.begin(), front.end(), [&](const auto& a, const auto& b) {
     return IsBetter(a.values[0], b.values[0], sweep.objectives[0].mode);
   });
