@@ -105,7 +105,9 @@ constexpr size_t kCutBytesMin = 6;
 constexpr size_t kBeginningBytesMin = 16;
 
 bool IsToBeHidden(const Begun& begun, std::string_view text, std::string_view value) {
-  if (begun.value_bytes == value.size() || begun.value_bytes >= kBeginningBytesMin) return true;
+  if (begun.value_bytes == value.size()) return true;
+  if (std::isspace(static_cast<unsigned char>(value.front())) != 0) return false;
+  if (begun.value_bytes >= kBeginningBytesMin) return true;
   const std::string_view behind = text.substr(begun.text_bytes);
   const bool is_cut = behind.empty() || behind.starts_with("...");
   return is_cut && begun.value_bytes >= kCutBytesMin;
