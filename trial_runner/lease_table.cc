@@ -20,9 +20,11 @@ LeaseTable::Lost LeaseTable::RemoveWorker(WorkerId worker) {
   Lost lost;
   const auto found = workers_.find(worker);
   if (found == workers_.end()) return lost;
-  for (const auto& [epoch, lease] : found->second.running) lost.running.push_back(lease.ref);
+  for (const auto& [epoch, lease] : found->second.running) {
+    lost.running.push_back(lease.ref);
+    CountOut(lease);
+  }
   lost.ahead.assign(found->second.ahead.begin(), found->second.ahead.end());
-  for (const AttemptRef& ref : lost.running) CountOut(ref);
   ahead_count_ -= static_cast<int64_t>(lost.ahead.size());
   order_.Erase(found->second.view);
   takes_ahead_.erase(worker);
@@ -63,7 +65,7 @@ LeaseTable::Rejoined LeaseTable::Rejoin(WorkerId from, WorkerId to, const Worker
                                         const std::vector<HeldAttempt>& held) {
   const WorkerBooks before = std::move(workers_.at(from));
   TUNE_CHECK(!before.takes_ahead && before.ahead.empty());
-  for (const auto& [epoch, lease] : before.running) CountOut(lease.ref);
+  for (const auto& [epoch, lease] : before.running) CountOut(lease);
   order_.Erase(before.view);
   workers_.erase(from);
   AddWorker(to, capacity, false);
@@ -119,13 +121,23 @@ AttemptRef LeaseTable::WithEpoch(AttemptRef attempt) {
 void LeaseTable::Run(WorkerBooks& books, const Lease& lease) {
   Take(books, lease.placement, -1);
   books.running.emplace(lease.ref.epoch, lease);
+  CountIn(lease);
+}
+
+void LeaseTable::CountIn(const Lease& lease) {
   ++rank_counts_[KeyOf(lease.ref)];
+  Usage& usage = usage_[lease.ref.sweep];
+  usage.cpu_milli += lease.placement.cpu_milli;
+  for (const DeviceSlice& slice : lease.placement.slices) usage.gpu_milli += slice.milli;
 }
 
 // One that ran does not any more.
-void LeaseTable::CountOut(const AttemptRef& ref) {
-  const auto count = rank_counts_.find(KeyOf(ref));
+void LeaseTable::CountOut(const Lease& lease) {
+  const auto count = rank_counts_.find(KeyOf(lease.ref));
   if (--count->second == 0) rank_counts_.erase(count);
+  Usage& usage = usage_[lease.ref.sweep];
+  usage.cpu_milli -= lease.placement.cpu_milli;
+  for (const DeviceSlice& slice : lease.placement.slices) usage.gpu_milli -= slice.milli;
 }
 
 // Whether a worker's books have room for what the worker itself says.
@@ -234,6 +246,15 @@ AttemptRef LeaseTable::GrantAhead(WorkerId worker, const AttemptRef& attempt) {
   return ref;
 }
 
+std::set<WorkerId> LeaseTable::QueuesBeside(ExperimentId sweep) const {
+  std::set<WorkerId> workers;
+  for (const WorkerId id : takes_ahead_) {
+    const std::deque<AttemptRef>& ahead = workers_.at(id).ahead;
+    if (!ahead.empty() && ahead.front().sweep != sweep) workers.insert(id);
+  }
+  return workers;
+}
+
 bool LeaseTable::IsRunning(WorkerId worker, const AttemptRef& ref) const {
   const auto books = workers_.find(worker);
   if (books == workers_.end()) return false;
@@ -273,8 +294,8 @@ LeaseTable::Ended LeaseTable::End(WorkerId worker, const AttemptRef& ref) {
   ended.known = true;
   ended.was_running = true;
   const Placement placement = running->second.placement;
+  CountOut(running->second);
   books.running.erase(running);
-  CountOut(ref);
   if (books.ahead.empty()) {
     Take(books, placement, +1);
     return ended;
@@ -283,9 +304,30 @@ LeaseTable::Ended LeaseTable::End(WorkerId worker, const AttemptRef& ref) {
   books.ahead.pop_front();
   --ahead_count_;
   books.running.emplace(begun.ref.epoch, begun);
-  ++rank_counts_[KeyOf(begun.ref)];
+  CountIn(begun);
   ended.begun = begun;
   return ended;
+}
+
+void LeaseTable::Fence(WorkerId worker, const AttemptRef& ref) {
+  WorkerBooks& books = workers_.at(worker);
+  const auto running = books.running.find(ref.epoch);
+  TUNE_CHECK(running != books.running.end() && running->second.ref == ref);
+  CountOut(running->second);
+  books.fenced.insert(books.running.extract(running));
+}
+
+void LeaseTable::ForgetFenced(ExperimentId sweep) {
+  for (auto& [id, books] : workers_) {
+    for (auto fenced = books.fenced.begin(); fenced != books.fenced.end();) {
+      if (fenced->second.ref.sweep != sweep) {
+        ++fenced;
+        continue;
+      }
+      Take(books, fenced->second.placement, +1);
+      fenced = books.fenced.erase(fenced);
+    }
+  }
 }
 
 int64_t LeaseTable::EndsSeen(WorkerId worker) const { return workers_.at(worker).ends_seen; }
@@ -317,6 +359,40 @@ std::vector<LeaseTable::Lease> LeaseTable::RanksOf(ExperimentId sweep, TrialNumb
     }
   }
   return ranks;
+}
+
+Usage LeaseTable::UsageOf(ExperimentId sweep) const {
+  const auto found = usage_.find(sweep);
+  return found == usage_.end() ? Usage{} : found->second;
+}
+
+Usage LeaseTable::Total() const {
+  Usage total;
+  for (const auto& [id, books] : workers_) {
+    total.cpu_milli += books.view.capacity.cpu_milli;
+    total.gpu_milli += kWholeMilli * static_cast<int64_t>(books.view.capacity.devices.size());
+  }
+  return total;
+}
+
+std::vector<WorkerId> LeaseTable::EmptiestFor(const ResourceRequest& request) const {
+  std::vector<std::pair<size_t, WorkerId>> by_leases;
+  for (const auto& [id, books] : workers_) {
+    if (books.is_away || books.view.is_draining) continue;
+    by_leases.emplace_back(books.running.size(), id);
+  }
+  std::sort(by_leases.begin(), by_leases.end());
+  std::vector<WorkerId> chosen;
+  std::vector<WorkerCapacity> together;
+  for (const auto& [leases, id] : by_leases) {
+    const WorkerCapacity& capacity = workers_.at(id).view.capacity;
+    if (CouldEverFit(request, capacity)) return {id};
+    if (request.workers == 1) continue;
+    chosen.push_back(id);
+    together.push_back(capacity);
+    if (CouldEverFit(request, together)) return chosen;
+  }
+  return {};
 }
 
 std::vector<WorkerView> LeaseTable::Views() const {

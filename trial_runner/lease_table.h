@@ -28,6 +28,12 @@
 
 namespace tune {
 
+// What leases hold of workers, or what workers have.
+struct Usage {
+  int64_t cpu_milli = 0;
+  int64_t gpu_milli = 0;
+};
+
 class LeaseTable {
  public:
   struct Lease {
@@ -93,6 +99,8 @@ class LeaseTable {
   std::optional<WorkerId> RoomAhead(int64_t ahead_per_running,
                                     const std::set<WorkerId>& except = {}) const;
   AttemptRef GrantAhead(WorkerId worker, const AttemptRef& attempt);
+  // Workers in whose queues leases of other sweeps wait: what ends there is theirs.
+  std::set<WorkerId> QueuesBeside(ExperimentId sweep) const;
 
   // Whether the worker holds this very lease, running.
   bool IsRunning(WorkerId worker, const AttemptRef& ref) const;
@@ -110,6 +118,10 @@ class LeaseTable {
     std::optional<Lease> begun;  // The queue's head took over.
   };
   Ended End(WorkerId worker, const AttemptRef& ref);
+  // It runs on, for all that is known, without a lease, and keeps its room until its end arrives.
+  void Fence(WorkerId worker, const AttemptRef& ref);
+  // Workers end what they run of this sweep without a lease, and say nothing of it.
+  void ForgetFenced(ExperimentId sweep);
   // AttemptEnded messages seen on this connection.
   int64_t EndsSeen(WorkerId worker) const;
 
@@ -124,6 +136,11 @@ class LeaseTable {
 
   std::vector<WorkerView> Views() const;
   std::vector<Lease> RunningOn(WorkerId worker) const;  // By epoch.
+  Usage UsageOf(ExperimentId sweep) const;              // Of its running leases.
+  Usage Total() const;                                  // Of all workers, with what is taken.
+  // Workers that could take the request together once they were empty, those with the fewest leases
+  // first and no more than needed; empty: there are none.
+  std::vector<WorkerId> EmptiestFor(const ResourceRequest& request) const;
 
  private:
   struct WorkerBooks {
@@ -141,7 +158,8 @@ class LeaseTable {
   static TrialKey KeyOf(const AttemptRef& ref) { return {ref.sweep, ref.trial}; }
   AttemptRef WithEpoch(AttemptRef attempt);
   void Run(WorkerBooks& books, const Lease& lease);
-  void CountOut(const AttemptRef& ref);
+  void CountIn(const Lease& lease);
+  void CountOut(const Lease& lease);
   static bool Fits(const WorkerBooks& books, const Placement& placement);
   void Take(WorkerBooks& books, const Placement& placement, int64_t sign);
   std::vector<Placement> FindRoom(const ResourceRequest& request, const std::string& fuse_key = "",
@@ -152,6 +170,7 @@ class LeaseTable {
   std::set<WorkerId> takes_ahead_;
   LeaseEpoch last_epoch_;
   std::map<TrialKey, int64_t> rank_counts_;  // Of running leases; none is 0.
+  std::map<ExperimentId, Usage> usage_;      // Of the same.
   int64_t ahead_count_ = 0;
 };
 

@@ -278,6 +278,11 @@ struct RemoveCached {
   std::string path;
 };
 
+// One of the worker's sweeps is over, and its tuner is not: nothing of it is needed any more.
+struct SweepOver {
+  ExperimentId sweep = {};
+};
+
 // The sweep is over: end every trial process, then the worker.
 struct Shutdown {
   // Not empty: the sweep goes on without this worker. It gives its attempts back, and says this in
@@ -288,6 +293,6 @@ struct Shutdown {
 };
 
 using ToWorker = std::variant<Welcome, SweepInfo, Refused, StartAttempt, AnswerReport, KillAttempt,
-                              EndsAcknowledged, Heartbeat, RemoveCached, Shutdown>;
+                              EndsAcknowledged, Heartbeat, RemoveCached, SweepOver, Shutdown>;
 
 }  // namespace tune

@@ -186,6 +186,18 @@ Notices Cluster::EndAway(const std::string& why, Instant now) {
   return notices;
 }
 
+Notices Cluster::EndAwayOf(ExperimentId sweep, const std::string& why) {
+  Notices notices;
+  for (const WorkerId worker : workers_.away()) {
+    for (const LeaseTable::Lease& lease : leases_.RunningOn(worker)) {
+      if (lease.ref.sweep != sweep) continue;
+      leases_.Fence(worker, lease.ref);
+      notices.push_back(LeaseLost{lease.ref, why});
+    }
+  }
+  return notices;
+}
+
 Notices Cluster::Remove(WorkerId worker, WorkerState state, const std::string& why, Instant now) {
   WorkerRecord& record = workers_.At(worker);
   record.row.state = state;
@@ -219,8 +231,10 @@ void Cluster::LoseDevice(const DeviceFellAway& event, Instant now) {
 
 // ---- leases
 
-std::optional<Choice> Cluster::Choose(const std::vector<Want>& wants, const ResourceRequest& any) {
-  const std::set<WorkerId> shunned = Shunned(any);
+std::optional<Choice> Cluster::Choose(const std::vector<Want>& wants, const ResourceRequest& any,
+                                      const std::set<WorkerId>& kept) {
+  std::set<WorkerId> shunned = Shunned(any);
+  shunned.insert(kept.begin(), kept.end());
   std::optional<Choice> put_off;
   for (size_t i = 0; i < wants.size(); ++i) {
     const Want& want = wants[i];
@@ -283,6 +297,13 @@ GrantedRank Cluster::GrantAhead(WorkerId worker, const Candidate& candidate) {
 LeaseTable::Ended Cluster::End(WorkerId worker, const AttemptRef& ref) {
   if (leases_.HasWorker(worker) && !workers_.At(worker).row.is_local) acknowledge_.insert(worker);
   return leases_.End(worker, ref);
+}
+
+void Cluster::EndSweep(ExperimentId sweep) {
+  leases_.ForgetFenced(sweep);
+  for (const WorkerView& view : leases_.Views()) {
+    out_.actions.push_back(SendToWorker{view.worker, SweepOver{sweep}});
+  }
 }
 
 void Cluster::AcknowledgeEnds() {

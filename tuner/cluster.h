@@ -67,6 +67,8 @@ class Cluster {
   std::optional<Notices> EndOverdue(Instant now);
   // All that are away.
   Notices EndAway(const std::string& why, Instant now);
+  // What one sweep has on those; they themselves are waited for.
+  Notices EndAwayOf(ExperimentId sweep, const std::string& why);
   Notices Remove(WorkerId worker, WorkerState state, const std::string& why, Instant now);
   // It gets nothing more.
   void Drain(WorkerId worker, Instant now);
@@ -78,8 +80,10 @@ class Cluster {
   // nowhere is waited for. A machine on which programs fail shall not use up the attempts of trials
   // that would go well on another one: a trial goes elsewhere than where it failed, and where
   // something would go well elsewhere, others may begin before it (Want::may_be_put_off). With one
-  // worker there is no other, and nothing of this applies. `any`: what a new trial needs.
-  std::optional<Choice> Choose(const std::vector<Want>& wants, const ResourceRequest& any);
+  // worker there is no other, and nothing of this applies. `any`: what a new trial needs. Workers
+  // of `kept` are for others.
+  std::optional<Choice> Choose(const std::vector<Want>& wants, const ResourceRequest& any,
+                               const std::set<WorkerId>& kept = {});
   // The worker with room in its queue, and the first of the wants for it.
   std::optional<WorkerId> RoomAhead(int64_t ahead_per_running, const ResourceRequest& any);
   std::optional<size_t> ChooseAhead(const std::vector<Want>& wants, WorkerId worker) const;
@@ -88,6 +92,8 @@ class Cluster {
                                  const Candidate& candidate);
   GrantedRank GrantAhead(WorkerId worker, const Candidate& candidate);
   LeaseTable::Ended End(WorkerId worker, const AttemptRef& ref);
+  // The sweep is over, and the workers are not: they are told.
+  void EndSweep(ExperimentId sweep);
   // Tells workers that outlive their connection which ends have come, once a step.
   void AcknowledgeEnds();
 

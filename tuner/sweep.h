@@ -89,8 +89,7 @@ class Sweep {
   int64_t max_concurrent() const { return max_concurrent_; }
   const ControllerOptions& options() const { return options_; }
   Duration lease() const { return options_.spec.limits.lease; }
-  Duration heartbeat() const;
-  Welcome WelcomeMessage() const;
+  SweepInfo Info() const;                               // What a worker has to know of it.
   bool MayQueue(const WorkerCapacity& capacity) const;  // Leases ahead, on such a worker.
   bool MeasuresLanes() const;
   ExperimentStatus status() const { return status_; }

@@ -46,9 +46,12 @@ void SweepLeases::Remove(const AttemptRef& ref) {
     if (ranks->second.empty()) ranks_.erase(ranks);
   }
   // One that may be away has no queue.
-  const auto next = places_.lower_bound({false, lease.worker, LeaseEpoch{}});
-  const bool holds_more = next != places_.end() && std::get<WorkerId>(*next) == lease.worker;
-  if (!holds_more) away_.erase(lease.worker);
+  if (!HoldsAny(lease.worker)) away_.erase(lease.worker);
+}
+
+bool SweepLeases::HoldsAny(WorkerId worker) const {
+  const auto next = places_.lower_bound({false, worker, LeaseEpoch{}});
+  return next != places_.end() && !std::get<bool>(*next) && std::get<WorkerId>(*next) == worker;
 }
 
 bool SweepLeases::IsRunning(WorkerId worker, const AttemptRef& ref) const {

@@ -42,6 +42,7 @@ class SweepLeases {
   // Whether it runs there.
   bool IsRunning(WorkerId worker, const AttemptRef& ref) const;
   const SweepLease* Find(const AttemptRef& ref) const;  // Null: there is no such lease.
+  bool HoldsAny(WorkerId worker) const;                 // That runs there.
   const Placement& PlacementOf(const AttemptRef& ref) const { return placements_.at(ref.epoch); }
   // Attempts of which a rank runs, and those that wait in queues.
   int64_t running_count() const { return static_cast<int64_t>(ranks_.size()); }

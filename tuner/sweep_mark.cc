@@ -30,6 +30,9 @@ void MarkSweep(ExperimentId sweep, ToWorker& message) {
                  [](EndsAcknowledged&) {},
                  [](Heartbeat&) {},
                  [](RemoveCached&) {},
+                 [sweep](SweepOver& m) {
+                   if (m.sweep == ExperimentId{}) m.sweep = sweep;
+                 },
                  [](Shutdown&) {},
              },
              message);

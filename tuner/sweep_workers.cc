@@ -3,35 +3,25 @@
 #include <utility>
 
 #include "core/json.h"
-#include "core/limits.h"
 #include "core/resource_text.h"
 #include "tuner/sweep.h"
 
 namespace tune {
 
-Duration Sweep::heartbeat() const {
-  // Three that are missing are a quarter of the lease: time enough to connect again.
-  return Milliseconds(std::min(limits::kHeartbeatMs, lease().us / 1000 / 12));
-}
-
-Welcome Sweep::WelcomeMessage() const {
+SweepInfo Sweep::Info() const {
   SweepInfo info;
-  info.constrained = options_.spec.scores.constrained_names();
   info.experiment = options_.name;
   info.metric = options_.spec.metric;
   info.mode = options_.spec.mode;
   for (const Objective& objective : options_.spec.more_objectives) {
     info.more_metrics.push_back(objective.metric);
   }
+  info.constrained = options_.spec.scores.constrained_names();
   info.trainable = ToJson(options_.spec.trainable);
   info.base_dir = options_.spec.base_dir;
   info.seed = options_.seed;
   info.package = package_;
-  Welcome welcome;
-  welcome.heartbeat_ms = heartbeat().us / 1000;
-  welcome.lease_ms = lease().us / 1000;
-  welcome.sweeps.push_back(std::move(info));
-  return welcome;
+  return info;
 }
 
 // A device of the driver's may fall away: then a queue there would take over room that is gone.

@@ -155,10 +155,12 @@ struct DisconnectWorker {
 // Nothing is left to do in this life: the loop ends after performing the actions before it.
 struct EndOfExperiment {
   ExperimentStatus status = ExperimentStatus::kFinished;
+  ExperimentId sweep = {};
 };
 // A line for the person who watches.
 struct Say {
   std::string text;
+  ExperimentId sweep = {};  // Whose; nothing: the workers'.
 };
 using Action = std::variant<SendToWorker, DisconnectWorker, RemoveCheckpoint, EndOfExperiment, Say>;
 

@@ -59,6 +59,7 @@ struct Describer {
     return std::to_string(m.ends_seen) + " ends seen";
   }
   std::string operator()(const RemoveCached& m) const { return "remove cached " + m.path; }
+  std::string operator()(const SweepOver&) const { return "the sweep is over"; }
   std::string operator()(const Shutdown&) const { return "shut down"; }
 };
 

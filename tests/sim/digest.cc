@@ -143,6 +143,7 @@ class Writer {
   Writer& operator<<(const EndsAcknowledged& m) { return *this << m.ends_seen; }
   Writer& operator<<(const Heartbeat&) { return *this; }  // A tuner's says nothing.
   Writer& operator<<(const RemoveCached&) { return *this; }
+  Writer& operator<<(const SweepOver& m) { return *this << m.sweep.value; }
   Writer& operator<<(const Shutdown&) { return *this; }
   Writer& operator<<(const SendToWorker& action) {
     return *this << action.worker << action.message;

@@ -99,6 +99,7 @@ inline std::vector<ToWorker> SampleToWorker() {
       EndsAcknowledged{7},
       Heartbeat{},
       RemoveCached{"/a/sweep/3/checkpoint_000002"},
+      SweepOver{ExperimentId{4}},
       Shutdown{"tune drain", true}};
 }
 

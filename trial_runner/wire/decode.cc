@@ -422,6 +422,9 @@ Status Read(v1::ToWorker& in, ToWorker& out) {
     case v1::ToWorker::kRemoveCached:
       return ReadPath(in.mutable_remove_cached()->mutable_path(), "remove_cached.path",
                       out.emplace<RemoveCached>().path);
+    case v1::ToWorker::kSweepOver:
+      return ReadInt(in.sweep_over().sweep(), 0, kAny, "sweep_over.sweep",
+                     out.emplace<SweepOver>().sweep.value);
     case v1::ToWorker::kShutdown:
       out.emplace<Shutdown>().is_interrupted = in.shutdown().is_interrupted();
       return ReadLine(in.mutable_shutdown()->mutable_why(), limits::kErrorBytesMax, "shutdown.why",

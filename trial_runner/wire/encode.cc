@@ -189,6 +189,7 @@ void Put(const ToWorker& message, v1::ToWorker* out) {
                  },
                  [out](const Heartbeat& m) { Put(m, out->mutable_heartbeat()); },
                  [out](const RemoveCached& m) { out->mutable_remove_cached()->set_path(m.path); },
+                 [out](const SweepOver& m) { out->mutable_sweep_over()->set_sweep(m.sweep.value); },
                  [out](const Shutdown& m) {
                    out->mutable_shutdown()->set_why(m.why);
                    out->mutable_shutdown()->set_is_interrupted(m.is_interrupted);

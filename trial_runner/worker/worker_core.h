@@ -167,6 +167,7 @@ class WorkerCore {
   void On(const EndsAcknowledged& message, Instant now);
   void On(const Heartbeat& message, Instant now);
   void On(const RemoveCached& message, Instant now);
+  void On(const SweepOver& message, Instant now);
   void On(const Shutdown& message, Instant now);
 
   // The connection.

@@ -36,6 +36,10 @@ void WorkerCore::On(const SweepInfo& message, Instant now) {
   CheckVariables(now);
 }
 
+void WorkerCore::On(const SweepOver& message, Instant now) {
+  if (sweeps_.contains(message.sweep)) Forget(message.sweep, now);
+}
+
 void WorkerCore::CheckVariables(Instant now) {
   if (!options_.has_variable || options_.is_local) return;
   for (const auto& [id, sweep] : sweeps_) {

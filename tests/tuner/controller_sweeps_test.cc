@@ -1,0 +1,234 @@
+// Several sweeps on one pool of workers: who is given what, and that none of them feels the others'
+// ends, stops and lives.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/tuner/head_world.h"
+
+namespace tune {
+namespace {
+
+using testing::HeadWorld;
+
+ExperimentSpec SpecOf(int64_t samples, int64_t cpus = 1) {
+  ExperimentSpec spec = HeadWorld::MakeSpec(samples);
+  spec.resources.cpu_milli = cpus * kWholeMilli;
+  return spec;
+}
+
+TEST(ControllerSweeps, TwoShareAMachineInHalves) {
+  HeadWorld world;
+  const ExperimentId first = world.Open(SpecOf(50));
+  const ExperimentId second = world.Open(SpecOf(50));
+  world.Join(8);
+  EXPECT_EQ(world.RunningOf(first), 4);
+  EXPECT_EQ(world.RunningOf(second), 4);
+}
+
+TEST(ControllerSweeps, WhoComesLaterGetsItsShareAsPlacesBecomeFree) {
+  HeadWorld world;
+  world.Join(4);
+  const ExperimentId first = world.Open(SpecOf(50));
+  EXPECT_EQ(world.RunningOf(first), 4);
+  const ExperimentId second = world.Open(SpecOf(50));
+  EXPECT_EQ(world.RunningOf(second), 0) << "nothing is taken from those that run";
+  for (int i = 0; i < 40; ++i) {
+    const auto runs = world.Runs();
+    world.Advance(runs[static_cast<size_t>(i) % runs.size()].first,
+                  runs[static_cast<size_t>(i) % runs.size()].second);
+  }
+  EXPECT_EQ(world.RunningOf(first), 2);
+  EXPECT_EQ(world.RunningOf(second), 2);
+}
+
+TEST(ControllerSweeps, WeightsDivideAndPrioritiesGoFirst) {
+  HeadWorld weighted;
+  const ExperimentId light = weighted.Open(SpecOf(50), {0, 100});
+  const ExperimentId heavy = weighted.Open(SpecOf(50), {0, 200});
+  weighted.Join(6);
+  EXPECT_EQ(weighted.RunningOf(light), 2);
+  EXPECT_EQ(weighted.RunningOf(heavy), 4);
+
+  HeadWorld ranked;
+  const ExperimentId later = ranked.Open(SpecOf(50), {0, 100});
+  const ExperimentId urgent = ranked.Open(SpecOf(5), {1, 100});
+  ranked.Join(6);
+  EXPECT_EQ(ranked.RunningOf(urgent), 5);
+  EXPECT_EQ(ranked.RunningOf(later), 1);
+}
+
+TEST(ControllerSweeps, AlsoTheLeastUrgentComesToItsTurnWithTime) {
+  HeadWorld world;
+  const ExperimentId urgent = world.Open(SpecOf(100'000), {2, 100});
+  const ExperimentId later = world.Open(SpecOf(1), {0, 100});
+  world.Join(1);
+  for (int i = 0; i < 4000 && world.RunningOf(later) == 0; ++i) {
+    const auto runs = world.Runs();
+    world.Advance(runs.front().first, runs.front().second);
+    world.now = world.now + Seconds(1);
+  }
+  EXPECT_EQ(world.RunningOf(later), 1);
+  EXPECT_FALSE(world.stored.at(urgent).ended);
+}
+
+// Without the claim a machine is never empty beside a sweep of small trials.
+TEST(ControllerSweeps, ALargeTrialBesideSmallOnesBeginsWithinAWhile) {
+  HeadWorld world;
+  const ExperimentId small = world.Open(SpecOf(100'000));
+  world.Join(4);
+  world.Join(4);
+  const ExperimentId large = world.Open(SpecOf(1, 4));
+  const Instant begin = world.now;
+  for (int i = 0; i < 20'000 && world.RunningOf(large) == 0; ++i) {
+    const auto runs = world.Runs();
+    // Not in step: there is always another one that runs.
+    const auto& run = runs[static_cast<size_t>(i * 7) % runs.size()];
+    world.Advance(run.first, run.second);
+    world.now = world.now + Seconds(1);
+  }
+  ASSERT_EQ(world.RunningOf(large), 1);
+  EXPECT_LT(world.now - begin, Seconds(150));
+  EXPECT_GE(world.RunningOf(small), 3) << "one machine alone was kept";
+  EXPECT_FALSE(world.controller().giver().claimant().has_value());
+}
+
+TEST(ControllerSweeps, OneThatEndsLeavesTheWorkersToTheOthers) {
+  HeadWorld world;
+  const WorkerId worker = world.Join(2, "remote");
+  const ExperimentId first = world.Open(SpecOf(2));
+  const ExperimentId second = world.Open(SpecOf(20));
+  EXPECT_TRUE(world.workers.at(worker).knows.contains(first));
+  world.RunToEnd();
+  EXPECT_EQ(world.stored.at(first).ended, ExperimentStatus::kFinished);
+  EXPECT_EQ(world.stored.at(second).ended, ExperimentStatus::kFinished);
+  EXPECT_TRUE(world.workers.at(worker).knows.empty()) << "it was told that they are over";
+  EXPECT_TRUE(world.sent_home.empty());
+  const ExperimentId third = world.Open(SpecOf(2));
+  world.RunToEnd();
+  EXPECT_EQ(world.stored.at(third).ended, ExperimentStatus::kFinished);
+}
+
+TEST(ControllerSweeps, WithoutAHeadTheWorkersGoHomeWithTheLast) {
+  HeadWorld world({std::nullopt, true});
+  world.Join(2);
+  world.Open(SpecOf(2));
+  world.Open(SpecOf(4));
+  world.RunToEnd();
+  EXPECT_EQ(world.sent_home.size(), 1U);
+}
+
+TEST(ControllerSweeps, ALostWorkerIsLostToAllWhoHadTrialsThere) {
+  HeadWorld world;
+  const WorkerId gone = world.Join(2, "gone");
+  const ExperimentId first = world.Open(SpecOf(3));
+  const ExperimentId second = world.Open(SpecOf(3));
+  EXPECT_EQ(world.RunningOf(first), 2);
+  world.Advance(gone, world.Runs().front().second);
+  world.workers.at(gone).is_connected = false;
+  world.Apply({HeadEvent{WorkerGone{gone, Departure::kSilent}}});
+  world.workers.erase(gone);
+  EXPECT_EQ(world.stored.at(first).trials.at(TrialNumber{0}).status, TrialStatus::kPending);
+  world.Join(2);
+  world.RunToEnd();
+  EXPECT_EQ(world.stored.at(first).ended, ExperimentStatus::kFinished);
+  EXPECT_EQ(world.stored.at(second).ended, ExperimentStatus::kFinished);
+  world.ExpectStreamLeadsToRows(first);
+  world.ExpectStreamLeadsToRows(second);
+}
+
+TEST(ControllerSweeps, ACommandIsOneSweepsAlone) {
+  HeadWorld world;
+  world.Join(4);
+  const ExperimentId first = world.Open(SpecOf(20));
+  const ExperimentId second = world.Open(SpecOf(20));
+  world.Apply({HeadEvent{PauseRequested{}, second}});
+  EXPECT_FALSE(world.controller().At(first).sweep.is_paused());
+  EXPECT_TRUE(world.controller().At(second).sweep.is_paused());
+  world.Apply({HeadEvent{StopRequested{std::nullopt, true}, first}});
+  world.RunToEnd();
+  EXPECT_EQ(world.stored.at(first).ended, ExperimentStatus::kStopped);
+  EXPECT_FALSE(world.stored.at(second).ended);
+  world.Apply({HeadEvent{UnpauseRequested{}, second}});
+  world.RunToEnd();
+  EXPECT_EQ(world.stored.at(second).ended, ExperimentStatus::kFinished);
+}
+
+TEST(ControllerSweeps, AStoppedSweepDoesNotSendAwayWhatOthersHaveOnAnAbsentWorker) {
+  HeadWorld world;
+  const WorkerId away = world.Join(2, "away");
+  const ExperimentId first = world.Open(SpecOf(1));
+  const ExperimentId second = world.Open(SpecOf(1));
+  ASSERT_EQ(world.RunningOf(second), 1);
+  world.Break(away);
+  world.Apply({HeadEvent{StopRequested{std::nullopt, true}, first}});
+  EXPECT_EQ(world.stored.at(first).ended, ExperimentStatus::kStopped);
+  const WorkerId back = world.ComeBack(away);
+  EXPECT_EQ(world.RunningOf(first), 0) << "it is over";
+  EXPECT_EQ(world.RunningOf(second), 1);
+  EXPECT_EQ(world.controller().cluster().leases().Views().front().free_cpu_milli, kWholeMilli);
+  world.RunToEnd();
+  EXPECT_EQ(world.stored.at(second).trials.at(TrialNumber{0}).attempts, 1);
+  EXPECT_EQ(world.stored.at(second).ended, ExperimentStatus::kFinished);
+  EXPECT_TRUE(world.workers.contains(back));
+}
+
+TEST(ControllerSweeps, AQueueOfOneThatWasAloneTakesNothingOfTheOthers) {
+  HeadWorld world;
+  world.pace = Duration{100};
+  const WorkerId worker = world.Join(3);
+  ExperimentSpec two_at_a_time = SpecOf(60);
+  two_at_a_time.limits.max_concurrent = 2;
+  const ExperimentId alone = world.Open(two_at_a_time);
+  world.RunToEnd(60, /*may_be_left=*/true);
+  ASSERT_FALSE(world.workers.at(worker).ahead.empty()) << "short trials have leases ahead";
+  const ExperimentId second = world.Open(SpecOf(60));
+  EXPECT_EQ(world.RunningOf(second), 0) << "a machine with a queue is its sweep's, for a moment";
+  world.RunToEnd();
+  EXPECT_EQ(world.stored.at(alone).ended, ExperimentStatus::kFinished);
+  EXPECT_EQ(world.stored.at(second).ended, ExperimentStatus::kFinished);
+  world.ExpectStreamLeadsToRows(alone);
+  world.ExpectStreamLeadsToRows(second);
+}
+
+TEST(ControllerSweeps, AHeadThatDiedGoesOnWithAllOfThem) {
+  HeadWorld world;
+  const WorkerId remote = world.Join(2, "remote");
+  world.Join(2);
+  const ExperimentId first = world.Open(SpecOf(10));
+  const ExperimentId second = world.Open(SpecOf(10));
+  world.RunToEnd(7, /*may_be_left=*/true);
+  world.Restart();
+  EXPECT_EQ(world.Runs().size(), 0U) << "the local ones are gone, the other is not heard yet";
+  const WorkerId back = world.ComeBack(remote);
+  EXPECT_EQ(world.workers.at(back).running.size(), 2U) << "it keeps what it ran";
+  world.Join(2);
+  world.RunToEnd();
+  for (const ExperimentId id : {first, second}) {
+    EXPECT_EQ(world.stored.at(id).ended, ExperimentStatus::kFinished);
+    world.ExpectStreamLeadsToRows(id);
+  }
+}
+
+// Its tuner was another one, which is dead: what ran there is over, free of charge.
+TEST(ControllerSweeps, ASweepOfAnotherTunerIsTakenUpByALivingHead) {
+  HeadWorld other;
+  other.Join(2);
+  const ExperimentId id = other.Open(SpecOf(6));
+  other.RunToEnd(4, /*may_be_left=*/true);
+
+  HeadWorld head;
+  head.Join(1);
+  const ExperimentId own = head.Open(SpecOf(2));
+  ASSERT_EQ(own, id) << "the test gives them numbers of its own";
+  const ExperimentId taken = head.TakeUp(other.stored.at(id));
+  head.RunToEnd();
+  EXPECT_EQ(head.stored.at(own).ended, ExperimentStatus::kFinished);
+  EXPECT_EQ(head.stored.at(taken).ended, ExperimentStatus::kFinished);
+  EXPECT_EQ(head.stored.at(taken).trials.size(), 6U);
+  head.ExpectStreamLeadsToRows(taken);
+}
+
+}  // namespace
+}  // namespace tune

@@ -1,0 +1,172 @@
+#include "tuner/lease_giver.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tuner/fair_share.h"
+
+namespace tune {
+
+void LeaseGiver::Fill() {
+  for (auto& [id, sweep] : board_.sweeps()) ForgetWhatNobodyHas(sweep);
+  const auto grant_one = [this] {
+    const std::vector<OpenSweep*> turn = InTurn();
+    return std::any_of(turn.begin(), turn.end(),
+                       [this](OpenSweep* sweep) { return GrantNext(*sweep); });
+  };
+  while (grant_one()) {
+  }
+  FillAhead();
+}
+
+// What was learned while a worker was there that is gone: as with DeviceMemorySeen, ranks that
+// cannot all be had with so much go on with their shares' parts. A trial of one rank waits: it
+// would find no memory.
+void LeaseGiver::ForgetWhatNobodyHas(OpenSweep& sweep) {
+  const LeaseTable& leases = board_.cluster().leases();
+  ResourceRequest request = sweep.sweep.Request();
+  const bool is_learned = request.workers > 1 && request.learned_gpu_memory_bytes > 0;
+  if (!is_learned || leases.CouldTake(request)) return;
+  request.learned_gpu_memory_bytes = 0;
+  if (leases.CouldPresentTake(request)) {
+    board_.Tell(sweep, MemoryLearned{request, 0, /*is_beyond_share=*/false});
+  }
+}
+
+// Those that may begin one more trial, by whose turn it is.
+std::vector<OpenSweep*> LeaseGiver::InTurn() {
+  std::vector<OpenSweep*> open;
+  std::vector<Claimant> claimants;
+  const LeaseTable& leases = board_.cluster().leases();
+  for (auto& [id, sweep] : board_.sweeps()) {
+    if (!sweep.sweep.HasPlace()) continue;
+    open.push_back(&sweep);
+    claimants.push_back({id, sweep.share, leases.UsageOf(id), sweep.waiting_since});
+  }
+  if (open.size() < 2) return open;
+  std::vector<OpenSweep*> turn;
+  for (const size_t i : FairOrder(claimants, leases.Total(), board_.now())) {
+    turn.push_back(open[i]);
+  }
+  return turn;
+}
+
+bool LeaseGiver::GrantNext(OpenSweep& sweep) {
+  Cluster& cluster = board_.cluster();
+  std::set<WorkerId> kept = cluster.leases().QueuesBeside(sweep.id);
+  if (claimant_ != sweep.id) kept.insert(claimed_.begin(), claimed_.end());
+  do {
+    const std::vector<Want> wants = sweep.sweep.Wants();
+    const std::optional<Choice> choice = cluster.Choose(wants, sweep.sweep.Request(), kept);
+    if (!choice) return false;
+    const Want& want = wants[choice->want];
+    if (const auto candidate = board_.Tell(sweep, TrialTaken{want.waiting}).candidate) {
+      std::vector<GrantedRank> ranks = cluster.Grant(want, *choice, *candidate);
+      for (GrantedRank& rank : ranks) {
+        rank.lease.ref = sweep.Unmarked(rank.lease.ref);
+        const WorkerId worker = rank.lease.placement.worker;
+        if (sweep.known_by.contains(worker)) continue;
+        board_.Add(SendToWorker{worker, sweep.Introduce(worker)});
+      }
+      board_.Tell(sweep, Granted{candidate->trial, std::move(ranks)});
+      NoteGranted(sweep);
+      return true;
+    }
+  } while (sweep.sweep.IsAnyWaiting());  // There is no new one after all.
+  return false;
+}
+
+// Whoever has a queue on a worker takes over what ends there, whose turn it is or not: so only one
+// that is alone, and others are given nothing there until the queue is empty.
+void LeaseGiver::FillAhead() {
+  Cluster& cluster = board_.cluster();
+  if (board_.sweeps().size() != 1) return;
+  OpenSweep& sweep = board_.sweeps().begin()->second;
+  const int64_t ahead_per_running = sweep.sweep.AheadPerRunning();
+  while (sweep.sweep.HasPlaceAhead()) {
+    const auto worker = cluster.RoomAhead(ahead_per_running, sweep.sweep.Request());
+    if (!worker) return;
+    const std::vector<Want> wants = sweep.sweep.Wants();
+    const std::optional<size_t> choice = cluster.ChooseAhead(wants, *worker);
+    if (!choice) return;
+    const auto candidate = board_.Tell(sweep, TrialTaken{wants[*choice].waiting}).candidate;
+    if (!candidate) return;
+    GrantedRank rank = cluster.GrantAhead(*worker, *candidate);
+    rank.lease.ref = sweep.Unmarked(rank.lease.ref);
+    board_.Tell(sweep, GrantedAhead{std::move(rank)});
+  }
+}
+
+void LeaseGiver::NoteGranted(OpenSweep& sweep) {
+  sweep.waiting_since.reset();
+  if (claimant_ != sweep.id) return;
+  claimant_.reset();
+  claimed_.clear();
+}
+
+void LeaseGiver::LookAtWaiting() {
+  for (auto& [id, sweep] : board_.sweeps()) WatchForUnplaceable(sweep);
+  for (auto& [id, sweep] : board_.sweeps()) {
+    const bool waits = sweep.sweep.HasPlace() && sweep.sweep.Unplaced();
+    if (!waits) {
+      sweep.waiting_since.reset();
+    } else if (!sweep.waiting_since) {
+      sweep.waiting_since = board_.now();
+    }
+  }
+  GiveClaim();
+}
+
+void LeaseGiver::WatchForUnplaceable(OpenSweep& sweep) {
+  Cluster& cluster = board_.cluster();
+  const std::optional<ResourceRequest> request = sweep.sweep.Unplaced();
+  PlaceableSeen seen;
+  seen.is_placeable = !request || cluster.leases().CouldTake(*request);
+  if (!seen.is_placeable) seen.have = cluster.Capacities();
+  // A sweep that was told nothing else in this step hears of it when it changes.
+  const bool is_as_before =
+      seen.is_placeable == sweep.is_placeable && seen.have == sweep.workers_have;
+  if (!sweep.is_touched && is_as_before) return;
+  sweep.is_placeable = seen.is_placeable;
+  sweep.workers_have = seen.have;
+  board_.Tell(sweep, std::move(seen));
+  board_.Settle();
+}
+
+// To the first whose turn it is and that waited too long, of those that would have room on machines
+// that were empty: those of them with the fewest leases, so many as its ranks need.
+void LeaseGiver::GiveClaim() {
+  const LeaseTable& leases = board_.cluster().leases();
+  if (claimant_) {
+    OpenSweep* const sweep = board_.Find(*claimant_);
+    const bool stands = sweep != nullptr && sweep->waiting_since &&
+                        std::all_of(claimed_.begin(), claimed_.end(), [&](WorkerId worker) {
+                          return leases.HasWorker(worker) && !leases.IsAway(worker);
+                        });
+    if (stands) return;
+    claimant_.reset();
+    claimed_.clear();
+  }
+  if (board_.sweeps().size() < 2) return;
+  for (OpenSweep* const sweep : InTurn()) {
+    if (!sweep->waiting_since || board_.now() < *sweep->waiting_since + kPatience) continue;
+    const std::vector<WorkerId> needed = leases.EmptiestFor(*sweep->sweep.Unplaced());
+    if (needed.empty()) continue;
+    claimant_ = sweep->id;
+    claimed_ = {needed.begin(), needed.end()};
+    return;
+  }
+}
+
+std::optional<Instant> LeaseGiver::NextDeadline() const {
+  std::optional<Instant> next;
+  if (board_.sweeps().size() < 2 || claimant_) return next;
+  for (const auto& [id, sweep] : board_.sweeps()) {
+    if (!sweep.waiting_since) continue;
+    const Instant due = *sweep.waiting_since + kPatience;
+    if (due > board_.now() && (!next || due < *next)) next = due;
+  }
+  return next;
+}
+
+}  // namespace tune

@@ -1,0 +1,52 @@
+// Who is given the next lease: of several sweeps the one whose turn it is (fair_share.h), of its
+// trials the first that has room. A sweep whose next trial would have room on an empty machine, and
+// never finds one empty beside the small trials of others, is after a while given the claim: its
+// machines take nobody else's until it has begun.
+//
+// Thread rule: one thread, the tuner's.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/time.h"
+#include "tuner/open_sweep.h"
+#include "tuner/switchboard.h"
+
+namespace tune {
+
+class LeaseGiver {
+ public:
+  explicit LeaseGiver(Switchboard& board) : board_(board) {}
+
+  // All that there is room for.
+  void Fill();
+  // Once a step, after filling: what can be placed nowhere, and who waits how long.
+  void LookAtWaiting();
+  // When somebody may get the claim, or counts as older.
+  std::optional<Instant> NextDeadline() const;
+
+  // Whose turn is next, and the workers that are kept for one; for people.
+  const std::set<WorkerId>& claimed() const { return claimed_; }
+  std::optional<ExperimentId> claimant() const { return claimant_; }
+
+  static constexpr Duration kPatience = Seconds(60);  // Until the claim.
+
+ private:
+  void ForgetWhatNobodyHas(OpenSweep& sweep);
+  std::vector<OpenSweep*> InTurn();
+  bool GrantNext(OpenSweep& sweep);
+  void FillAhead();
+  void WatchForUnplaceable(OpenSweep& sweep);
+  void GiveClaim();
+  void NoteGranted(OpenSweep& sweep);
+
+  Switchboard& board_;
+  // The one that has the claim, and the workers that it keeps from others.
+  std::optional<ExperimentId> claimant_;
+  std::set<WorkerId> claimed_;
+};
+
+}  // namespace tune

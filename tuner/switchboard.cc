@@ -1,0 +1,189 @@
+#include "tuner/switchboard.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "core/overloaded.h"
+#include "tuner/sweep_mark.h"
+
+namespace tune {
+namespace {
+
+// The lease that a notice is about; null: it is about a worker.
+AttemptRef* RefOf(Notice& notice) {
+  return std::visit(Overloaded{
+                        [](LeaseLost& n) { return &n.ref; },
+                        [](LeaseDropped& n) { return &n.ref; },
+                        [](LeaseKept& n) { return &n.lease.ref; },
+                        [](LeaseUnsent& n) { return &n.rank.lease.ref; },
+                        [](LeaseUnknown& n) { return &n.ref; },
+                        [](auto&) -> AttemptRef* { return nullptr; },
+                    },
+                    notice);
+}
+
+// What is looked at in every step, and changes nothing in most.
+bool IsLook(const SweepEvent& event) {
+  return std::holds_alternative<NoMoreTold>(event) || std::holds_alternative<PlaceableSeen>(event);
+}
+
+}  // namespace
+
+OpenSweep* Switchboard::Find(ExperimentId id) {
+  const auto found = sweeps_.find(id);
+  return found == sweeps_.end() ? nullptr : &found->second;
+}
+
+void Switchboard::Begin(Instant now) {
+  now_ = now;
+  for (auto& [id, open] : sweeps_) {
+    // With one sweep each step is one of its own.
+    if (sweeps_.size() == 1 || !open.out.workers.empty()) Touch(open);
+  }
+}
+
+void Switchboard::Touch(OpenSweep& sweep) {
+  if (sweep.is_touched) return;
+  sweep.is_touched = true;
+  SetTime(sweep, now_);
+}
+
+void Switchboard::SetTime(OpenSweep& sweep, Instant at) { Tell(sweep, TimeSet{at}); }
+
+SweepAnswer Switchboard::Tell(OpenSweep& sweep, SweepEvent event) {
+  Touch(sweep);
+  Collect(cluster_out_.actions, {});
+  SweepAnswer answer = sweep.sweep.Apply(event);
+  if (answer.candidate) answer.candidate->sweep = sweep.id;
+  if (!IsLook(event) || answer.is_news) sweep.out.stream.push_back(std::move(event));
+  Collect(sweep.out.actions, sweep.id);
+  return answer;
+}
+
+void Switchboard::Collect(std::vector<Action>& actions, ExperimentId sweep) {
+  for (Action& action : actions) {
+    auto* const send = std::get_if<SendToWorker>(&action);
+    if (send != nullptr && sweep != ExperimentId{}) MarkSweep(sweep, send->message);
+    if (auto* const say = std::get_if<Say>(&action)) say->sweep = sweep;
+    actions_.push_back(std::move(action));
+  }
+  actions.clear();
+}
+
+void Switchboard::Add(Action action) {
+  Collect(cluster_out_.actions, {});
+  actions_.push_back(std::move(action));
+}
+
+std::vector<Switchboard::Routed> Switchboard::Route(Notices notices) const {
+  std::vector<Routed> routed;
+  for (Notice& notice : notices) {
+    if (AttemptRef* const ref = RefOf(notice)) {
+      const ExperimentId sweep = ref->sweep;
+      if (sweeps_.contains(sweep)) ref->sweep = {};
+      routed.push_back({sweep, std::move(notice)});
+      continue;
+    }
+    bool is_first = true;
+    for (const auto& [id, open] : sweeps_) {
+      const auto* const away = std::get_if<WorkerAway>(&notice);
+      if (away != nullptr && !open.sweep.leases().HoldsAny(away->worker)) continue;
+      routed.push_back({id, notice, std::exchange(is_first, false)});
+    }
+    if (sweeps_.empty()) routed.push_back({{}, std::move(notice)});
+  }
+  return routed;
+}
+
+// Who holds what is booked at once; what a notice leads to comes in order, behind those before it.
+void Switchboard::Queue(Notices notices) {
+  std::vector<Routed> routed = Route(std::move(notices));
+  for (const Routed& one : routed) {
+    if (OpenSweep* const sweep = Find(one.sweep)) Tell(*sweep, NoticeBooked{one.notice});
+  }
+  notices_.insert(notices_.begin(), std::make_move_iterator(routed.begin()),
+                  std::make_move_iterator(routed.end()));
+}
+
+void Switchboard::Obey(OpenSweep& sweep) {
+  for (const Wish& wish : sweep.sweep.TakeWishes()) {
+    if (const auto* const end = std::get_if<EndLeasesAway>(&wish)) {
+      const bool end_together = options_.ends_with_sweeps && sweeps_.size() == 1;
+      Queue(end_together ? cluster_.EndAway(end->why, now_)
+                         : cluster_.EndAwayOf(sweep.id, end->why));
+    } else {
+      cluster_.NoteFailedStart(std::get<NoteFailedStart>(wish).worker);
+    }
+  }
+}
+
+// What the sweep wishes comes before what else it was to be told.
+void Switchboard::Settle() {
+  for (auto& [id, sweep] : sweeps_) Obey(sweep);
+  while (!notices_.empty()) {
+    const Routed routed = std::move(notices_.front());
+    notices_.pop_front();
+    Deliver(routed);
+  }
+}
+
+void Switchboard::Heed(Notices notices) {
+  Queue(std::move(notices));
+  Settle();
+}
+
+void Switchboard::Deliver(const Routed& routed) {
+  if (const auto* const left = std::get_if<WorkerLeft>(&routed.notice)) {
+    if (routed.is_first) SayWhoLeft(*left);
+  }
+  OpenSweep* const sweep = Find(routed.sweep);
+  if (sweep == nullptr) return;
+  if (const auto* const lost = std::get_if<LeaseLost>(&routed.notice)) {
+    Tell(*sweep, NoticeHeeded{LeaseLost{lost->ref, lost->why, CouldHaveWhole(*sweep)}});
+  } else {
+    Tell(*sweep, NoticeHeeded{routed.notice});
+  }
+  Obey(*sweep);
+}
+
+bool Switchboard::CouldHaveWhole(const OpenSweep& sweep) const {
+  const std::optional<ResourceRequest> request = sweep.sweep.WholeDevices();
+  return request && cluster_.leases().CouldPresentTake(*request);
+}
+
+void Switchboard::SayWhoLeft(const WorkerLeft& notice) {
+  const bool is_working = std::any_of(sweeps_.begin(), sweeps_.end(), [](const auto& entry) {
+    return entry.second.sweep.GivesOut();
+  });
+  if (!is_working && !sweeps_.empty()) return;
+  std::string text = "worker " + notice.name + notice.news;
+  if (cluster_.IsEmpty()) text += "; there is no other";
+  if (cluster_.IsEmpty() && sweeps_.size() == 1) {
+    const Duration patience = sweeps_.begin()->second.sweep.options().spec.limits.unplaceable;
+    text += ", waiting " + FormatDuration(patience) + " for one (limits.unplaceable)";
+  }
+  Add(Say{std::move(text)});
+}
+
+HeadTransition Switchboard::End() {
+  HeadTransition step;
+  for (auto& [id, open] : sweeps_) {
+    for (const WorkerRow& row : cluster_out_.workers) {
+      Touch(open);
+      open.out.workers.push_back(row);
+    }
+    if (!std::exchange(open.is_touched, false)) continue;
+    open.sweep.CheckInvariants();
+    open.sweep.Conclude();
+    Transition out = std::exchange(open.out, Transition{});
+    const bool is_time_alone = out.stream.size() == 1 && out.workers.empty();
+    if (!is_time_alone) step.sweeps.emplace(id, std::move(out));
+  }
+  Collect(cluster_out_.actions, {});
+  cluster_out_ = Transition{};
+  step.actions = std::exchange(actions_, {});
+  return step;
+}
+
+}  // namespace tune
