@@ -199,7 +199,10 @@ std::string_view PasswordOfAddress(std::string_view value) {
   user = user.substr(0, user.find_first_of("/?# "));
   const size_t at = user.rfind('@');
   const size_t colon = user.find(':');
-  if (at == std::string_view::npos || colon >= at) return {};
+  if (at == std::string_view::npos) return {};
+  // https://TOKEN@github.com: no name is so long.
+  constexpr size_t kTokenBytesMin = 20;
+  if (colon >= at) return at >= kTokenBytesMin ? user.substr(0, at) : std::string_view();
   return user.substr(colon + 1, at - colon - 1);
 }
 
@@ -212,7 +215,10 @@ std::string_view SecretSetting(std::string_view value) {
     if (equals != std::string_view::npos && equals + 1 < setting.size()) {
       std::string_view name = setting.substr(0, equals);
       name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
-      if (NamesSecret(name) || ToUpper(name) == "PWD") return setting.substr(equals + 1);
+      const std::string upper = ToUpper(name);
+      const bool is_named = NamesSecret(name) || upper == "PWD" || upper == "SIG" ||
+                            upper == "SIGNATURE" || upper == "ACCOUNTKEY";
+      if (is_named) return setting.substr(equals + 1);
     }
     value.remove_prefix(std::min(end + 1, value.size()));
   }
@@ -266,8 +272,20 @@ std::string_view PasswordOfNetrc(std::string_view value) {
 
 bool IsLetterOrDigit(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
+// The PEM text of a private key, and what stands behind "Bearer".
+std::string_view KeyOrBearer(std::string_view value) {
+  constexpr std::string_view kBearer = "Bearer ";
+  constexpr size_t kTokenBytesMin = 12;
+  if (value.find("PRIVATE KEY-----") != std::string_view::npos) return value;
+  const bool is_bearer = value.starts_with(kBearer) &&
+                         value.size() >= kBearer.size() + kTokenBytesMin &&
+                         value.find(' ', kBearer.size()) == std::string_view::npos;
+  return is_bearer ? value.substr(kBearer.size()) : std::string_view();
+}
+
 // The whole value, where it begins as the keys of GitHub, GitLab, Hugging Face, OpenAI, Slack,
-// Google, npm, PyPI and AWS do and goes on as no word does, or is a JSON Web Token (RFC 7519).
+// Google, npm, PyPI, AWS, Stripe, Docker, NVIDIA, Grafana and age do and goes on as no word does,
+// or is a JSON Web Token (RFC 7519).
 std::string_view KeyOfAMaker(std::string_view value) {
   constexpr std::ptrdiff_t kRunMin = 12;  // "sk-learn-contrib-models" is no key.
   constexpr std::string_view kHook = "https://hooks.slack.com/services/";
@@ -276,8 +294,9 @@ std::string_view KeyOfAMaker(std::string_view value) {
   const bool has_two_dots = std::count(value.begin(), value.end(), '.') == 2;
   if (value.starts_with("eyJ") && has_two_dots) return value;
   for (const std::string_view beginning :
-       {"ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "hf_", "sk-", "xoxb-", "xoxp-", "AIza",
-        "npm_", "pypi-", "AKIA", "ASIA"}) {
+       {"ghp_",     "gho_",     "ghs_",     "github_pat_", "glpat-", "hf_",   "sk-",
+        "xoxb-",    "xoxp-",    "AIza",     "npm_",        "pypi-",  "AKIA",  "ASIA",
+        "sk_live_", "sk_test_", "rk_live_", "dckr_pat_",   "nvapi-", "glsa_", "AGE-SECRET-KEY-"}) {
     if (!value.starts_with(beginning)) continue;
     const auto rest = value.begin() + static_cast<std::ptrdiff_t>(beginning.size());
     const auto run = std::search_n(rest, value.end(), kRunMin, true,
@@ -312,9 +331,14 @@ bool NamesSecret(std::string_view variable) {
   for (const char* const part : {"PASSWORD", "PASSWD", "SECRET_ACCESS_KEY"}) {
     if (name.find(part) != std::string::npos) return true;
   }
-  constexpr std::array<std::string_view, 11> kWords = {
-      "TOKEN",      "SECRET",      "SECRETS",       "APIKEY", "PASSPHRASE", "PAT",
-      "CREDENTIAL", "CREDENTIALS", "AUTHORIZATION", "COOKIE", "BEARER"};
+  // accessToken and AWSSECRET, too; not MAX_TOKENS.
+  for (const char* const end : {"TOKEN", "SECRET", "APIKEY", "ACCESSKEY", "PRIVKEY", "PRIVATEKEY",
+                                "CONNECTION_STRING", "CONNECTIONSTRING"}) {
+    if (name.ends_with(end)) return true;
+  }
+  constexpr std::array<std::string_view, 9> kWords = {"SECRETS",    "PASSPHRASE",  "PAT",
+                                                      "CREDENTIAL", "CREDENTIALS", "AUTHORIZATION",
+                                                      "COOKIE",     "BEARER",      "JWT"};
   const std::string last_word = name.substr(name.rfind('_') + 1);
   if (std::find(kWords.begin(), kWords.end(), last_word) != kWords.end()) return true;
   // PWD alone is a folder.
@@ -324,8 +348,8 @@ bool NamesSecret(std::string_view variable) {
 
 std::string_view SecretIn(std::string_view value) {
   for (const std::string_view found :
-       {PasswordOfAddress(value), SecretSetting(value), SecretMember(value), PasswordOfNetrc(value),
-        KeyOfAMaker(value)}) {
+       {KeyOrBearer(value), PasswordOfAddress(value), SecretSetting(value), SecretMember(value),
+        PasswordOfNetrc(value), KeyOfAMaker(value)}) {
     if (!found.empty()) return found;
   }
   return {};

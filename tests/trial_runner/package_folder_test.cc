@@ -197,6 +197,17 @@ TEST_F(PackageFolder, IsPackedWithoutFilesThatHoldAJoinToken) {
   }
 }
 
+TEST_F(PackageFolder, TellsOfFilesThatByTheirNamesHoldCredentials) {
+  for (const char* const name : {".env", "sub/.aws/credentials", "my.env", "sub/.netrc"}) {
+    fs::create_directories(fs::path(From(name)).parent_path());
+    Write(name, "x\n");
+  }
+  const auto packed = PackedFolder::Pack(folder_ / "from", *OpenNamelessFile(folder_.path()));
+  ASSERT_TRUE(packed.ok()) << packed.status().message();
+  EXPECT_THAT(packed->with_credentials(),
+              ElementsAre(".env", "sub/.aws/credentials", "sub/.netrc"));
+}
+
 TEST_F(PackageFolder, IsPackedWithoutTheOutputOfThisProcess) {
   const PackageName name = Name();
   for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {

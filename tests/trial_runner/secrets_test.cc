@@ -18,14 +18,34 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 TEST(Secrets, AreKnownByTheNamesOfTheirVariables) {
-  for (const char* const name : {"HF_TOKEN",      "WANDB_API_KEY",  "AWS_SECRET_ACCESS_KEY",
-                                 "CLIENT_SECRET", "DB_PASSWORD",    "db_password_2",
-                                 "PASSWORD",      "DB_PASS",        "MYSQL_PWD",
-                                 "GH_PAT",        "MY_CREDENTIALS", "COOKIE",
-                                 "TOKEN",         "OPENAI_APIKEY",  "SSH_PASSPHRASE",
-                                 "hf_token",      "NPM_AUTH",       "DBPASSWD",
-                                 "HF_TOKEN_2",    "HF_TOKEN2",      "SECRET_ACCESS_KEY_ID",
-                                 "APP_SECRETS"}) {
+  for (const char* const name : {"HF_TOKEN",
+                                 "WANDB_API_KEY",
+                                 "AWS_SECRET_ACCESS_KEY",
+                                 "CLIENT_SECRET",
+                                 "DB_PASSWORD",
+                                 "db_password_2",
+                                 "PASSWORD",
+                                 "DB_PASS",
+                                 "MYSQL_PWD",
+                                 "GH_PAT",
+                                 "MY_CREDENTIALS",
+                                 "COOKIE",
+                                 "TOKEN",
+                                 "OPENAI_APIKEY",
+                                 "SSH_PASSPHRASE",
+                                 "hf_token",
+                                 "NPM_AUTH",
+                                 "DBPASSWD",
+                                 "HF_TOKEN_2",
+                                 "HF_TOKEN2",
+                                 "SECRET_ACCESS_KEY_ID",
+                                 "APP_SECRETS",
+                                 "accessToken",
+                                 "AccessKey",
+                                 "AWSSECRET",
+                                 "PRIVKEY",
+                                 "JWT",
+                                 "CONNECTION_STRING"}) {
     EXPECT_TRUE(NamesSecret(name)) << name;
   }
   for (const char* const name :
@@ -123,10 +143,20 @@ TEST(Secrets, AreKnownByWhatTheyLookLikeWhateverTheirVariableIsCalled) {
         "https://hooks.slack.com/services/T0/B0/x", "eyJhbGciOi.eyJzdWIiOi.SflKxwRJSM"}) {
     EXPECT_EQ(SecretIn(key), key);
   }
+  EXPECT_EQ(SecretIn("Bearer 0123456789abcdef"), "0123456789abcdef");
+  EXPECT_EQ(SecretIn("https://0123456789abcdef0123@github.com/a/b"), "0123456789abcdef0123");
+  EXPECT_EQ(SecretIn("https://host/blob?se=2026&sig=s3cret%3D"), "s3cret%3D");
+  EXPECT_EQ(SecretIn("AccountName=me;AccountKey=s3cret=="), "s3cret==");
+  const std::string pem = "-----BEGIN PRIVATE KEY-----\nMC4\n-----END PRIVATE KEY-----\n";
+  EXPECT_EQ(SecretIn(pem), pem);
+  for (const char* const key : {"sk_live_0123456789abcdef", "dckr_pat_0123456789abcdef",
+                                "nvapi-0123456789abcdef", "AGE-SECRET-KEY-0123456789ABCDEF"}) {
+    EXPECT_EQ(SecretIn(key), key);
+  }
   for (const char* const value :
-       {"", "me:s3cret@db", "https://host/a:b@c", "https://host:8080/", "https://me@host",
-        "https://me:@host", "https://host?q=a:b@c", "http://127.0.0.1:5000", "hf_home",
-        "sk-learn-contrib-models-v2", "hf_internal_testing/tiny-random-bert", "a=b;c=d",
+       {"", "Bearer of news", "me:s3cret@db", "https://host/a:b@c", "https://host:8080/",
+        "https://me@host", "https://me:@host", "https://host?q=a:b@c", "http://127.0.0.1:5000",
+        "hf_home", "sk-learn-contrib-models-v2", "hf_internal_testing/tiny-random-bert", "a=b;c=d",
         "key=", "--lr=3 --pwd", "eyJ.a"}) {
     EXPECT_EQ(SecretIn(value), "") << value;
   }

@@ -70,6 +70,18 @@ bool IsOurDatabase(const std::string& path) {
   return text.starts_with(kMagic) && text.substr(kIdAt, kOurId.size()) == kOurId;
 }
 
+// Where tools keep passwords and tokens. A program may need them, so they are told of and sent.
+bool IsNamedAsCredentials(const std::string& path) {
+  const std::string within = "/" + path;
+  for (const char* const name :
+       {"/.env", "/.netrc", "/_netrc", "/.npmrc", "/.pypirc", "/.pgpass", "/.my.cnf", "/.dockercfg",
+        "/.docker/config.json", "/.git-credentials", "/.aws/credentials", "/.kube/config",
+        "/.huggingface/token", "/.kaggle/kaggle.json"}) {
+    if (within.ends_with(name)) return true;
+  }
+  return false;
+}
+
 // Names in one folder and what they are; sorted.
 using Names = std::map<std::string, fs::file_type>;
 
@@ -115,6 +127,7 @@ class Packer {
 
   // Files that were left out because they hold a join token.
   std::vector<std::string> TakeFilesWithToken() { return std::move(with_token_); }
+  std::vector<std::string> TakeFilesWithCredentials() { return std::move(with_credentials_); }
 
  private:
   Result<Names> ReadNames(const std::string& folder) const {
@@ -216,6 +229,7 @@ class Packer {
       return OkStatus();
     }
     if (found && secrets_ != nullptr) return Refused(path, *found);
+    if (IsNamedAsCredentials(path)) with_credentials_.push_back(path);
     TUNE_RETURN_IF_ERROR(
         AddHead(KindOf(false, info.st_mode), path, static_cast<uint64_t>(info.st_size)));
     SecretSearch second(SecretsToFind());  // The file may have changed in between.
@@ -260,6 +274,7 @@ class Packer {
   const std::vector<Secret>* const secrets_;
   IgnoreList ignored_;
   std::vector<std::string> with_token_;
+  std::vector<std::string> with_credentials_;
   size_t entry_count_ = 0;
   std::string buffer_;
 };
@@ -284,7 +299,8 @@ Result<PackedFolder> PackedFolder::Pack(const std::string& folder, FileDescripto
                               kIgnoreFile + ", or name a smaller working_dir");
   }
   if (!status.ok()) return status;
-  return PackedFolder(text.Finish(), std::move(file), packer.TakeFilesWithToken());
+  return PackedFolder(text.Finish(), std::move(file), packer.TakeFilesWithToken(),
+                      packer.TakeFilesWithCredentials());
 }
 
 Result<std::string> PackedFolder::Read(int64_t offset, size_t bytes_max) const {

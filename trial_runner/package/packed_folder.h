@@ -41,14 +41,21 @@ class PackedFolder final : public PackageSource {
   Result<std::string> Read(int64_t offset, size_t bytes_max) const override;
   // Files that were left out because they hold a join token, by their paths in the folder.
   const std::vector<std::string>& with_token() const { return with_token_; }
+  // Files in it that by their names hold credentials: .netrc, .env, .aws/credentials.
+  const std::vector<std::string>& with_credentials() const { return with_credentials_; }
 
  private:
-  PackedFolder(PackageName name, FileDescriptor file, std::vector<std::string> with_token)
-      : name_(std::move(name)), file_(std::move(file)), with_token_(std::move(with_token)) {}
+  PackedFolder(PackageName name, FileDescriptor file, std::vector<std::string> with_token,
+               std::vector<std::string> with_credentials)
+      : name_(std::move(name)),
+        file_(std::move(file)),
+        with_token_(std::move(with_token)),
+        with_credentials_(std::move(with_credentials)) {}
 
   PackageName name_;
   FileDescriptor file_;
   std::vector<std::string> with_token_;
+  std::vector<std::string> with_credentials_;
 };
 
 }  // namespace tune

@@ -33,6 +33,14 @@ Result<WorkingPackage> PackWorkingFolder(const ExperimentSpec& spec, const std::
         " holds a join token and is not sent to workers; remove it, or list it in "
         "the folder's .tuneignore");
   }
+  if (const std::vector<std::string>& files = packed->with_credentials(); !files.empty()) {
+    std::string names;
+    for (const std::string& path : files) names += (names.empty() ? "" : ", ") + path;
+    package.warnings.push_back(names + " of " + folder + " may hold credentials and " +
+                               (files.size() == 1 ? "is" : "are") +
+                               " sent to every worker that joins; what programs do not need there "
+                               "is listed in the folder's .tuneignore");
+  }
   package.packed = std::make_shared<const PackedFolder>(*std::move(packed));
   package.name = package.packed->name();
   return package;
