@@ -86,6 +86,7 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   void Do(const ObtainCheckpoint& effect);
   void Do(const GiveUpCheckpoints& effect) { carrier_.GiveUp(effect.ref); }
   void Do(const DropCheckpoint& effect) { carrier_.Drop(effect.folder); }
+  void Do(const ClearTrialFolder&) {}  // A simulated trial leaves nothing else.
   void Do(const ConnectToTuner& effect);
   void Do(const ExitWorker& effect);
   void Flush();

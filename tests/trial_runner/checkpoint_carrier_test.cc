@@ -98,6 +98,34 @@ class CheckpointCarrierTest : public testing::Test {
   std::set<AttemptRef> kept_;
 };
 
+TEST_F(CheckpointCarrierTest, LeavesNothingOfTrialsButTheirLogs) {
+  const FoundPlace place = PlaceOf(kOne);
+  const fs::path trial = fs::path(place.artifacts) / "0";
+  const auto leave = [&] {
+    Save(kOne);
+    std::ofstream(trial / "model.pt") << "x";
+    std::ofstream(trial / "attempt_1.log") << "x";
+  };
+  const auto names = [&] {
+    std::set<std::string> found;
+    for (const auto& entry : fs::directory_iterator(trial)) found.insert(entry.path().filename());
+    return found;
+  };
+  leave();
+  ClearFolderOfTrial(trial, /*with_checkpoints=*/false);
+  EXPECT_EQ(names(), (std::set<std::string>{"attempt_1.log", "checkpoint_000001"}));
+  leave();
+  PatientTuner tuner(kOne);
+  CheckpointCarrier carrier(tuner,
+                            {[](const AttemptRef& /*ref*/, Result<KeptCheckpoint> /*kept*/) {},
+                             [](const AttemptRef& /*ref*/, Result<CheckpointCopy> /*copy*/) {}});
+  carrier.Settle(kOne, place);
+  EXPECT_EQ(names(), (std::set<std::string>{"attempt_1.log"})) << "of a worker that was killed";
+  leave();
+  carrier.Leave(kOne);
+  EXPECT_EQ(names(), (std::set<std::string>{"attempt_1.log"}));
+}
+
 TEST_F(CheckpointCarrierTest, LeavesOneSweepAndGoesOnWithTheOther) {
   PatientTuner tuner(kOne);
   CheckpointCarrier carrier(

@@ -73,7 +73,8 @@ TEST_F(WorkerCheckpoints, AnEndWaitsForTheReportBeforeIt) {
   Line(1, kCompleted);
   EXPECT_THAT(Effects(), ElementsAre("keep /c/0/1"));
   Keep(1);
-  EXPECT_THAT(Effects(), ElementsAre("report 0 sequence 1", "ended 0 completed"));
+  EXPECT_THAT(Effects(), ElementsAre("report 0 sequence 1", "clear /c/0", "ended 0 completed"))
+      << "what else its program left here nobody will ever have";
 }
 
 TEST_F(WorkerCheckpoints, WhatWasSavedIsToldOfThoughTheProcessIsGone) {

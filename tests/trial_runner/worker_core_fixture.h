@@ -145,6 +145,7 @@ class WorkerCoreTest : public testing::Test {
       return "give up " + std::to_string(e->ref.trial.value);
     }
     if (const auto* const e = std::get_if<DropCheckpoint>(&effect)) return "drop " + e->folder;
+    if (const auto* const e = std::get_if<ClearTrialFolder>(&effect)) return "clear " + e->folder;
     if (std::holds_alternative<ConnectToTuner>(effect)) return "connect";
     return "exit " + std::to_string(std::get<ExitWorker>(effect).status);
   }

@@ -14,22 +14,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// All checkpoints of all trials; the logs stay.
-void RemoveCheckpoints(const std::string& artifacts) {
-  std::vector<fs::path> found;
+// Of all trials.
+void ClearFolders(const std::string& artifacts) {
   std::error_code error;
   for (fs::directory_iterator trial(artifacts, error), end; !error && trial != end;
        trial.increment(error)) {
-    std::error_code ignored;
-    for (fs::directory_iterator it(trial->path(), ignored); !ignored && it != end;
-         it.increment(ignored)) {
-      if (it->path().filename().string().starts_with("checkpoint_")) found.push_back(it->path());
-    }
+    ClearFolderOfTrial(trial->path(), /*with_checkpoints=*/true);
   }
-  for (const fs::path& path : found) fs::remove_all(path, error);
 }
 
 }  // namespace
+
+void ClearFolderOfTrial(const std::string& folder, bool with_checkpoints) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename();
+    const bool is_kept =
+        name.ends_with(".log") || (!with_checkpoints && name.starts_with("checkpoint_"));
+    if (!is_kept) found.push_back(it->path());
+  }
+  for (const fs::path& path : found) fs::remove_all(path, error);
+}
 
 CheckpointCarrier::CheckpointCarrier(CheckpointLink& link, Answers answers)
     : link_(link), answers_(std::move(answers)) {}
@@ -52,7 +58,7 @@ void CheckpointCarrier::Settle(ExperimentId sweep, const FoundPlace& found) {
     place.store = std::make_shared<TunerStore>(link_, found.artifacts);
     place.own_folder = found.artifacts;
     place.hold = OpenFolder(place.own_folder);
-    if (LockFolder(place.hold, LOCK_EX) == FolderLock::kOurs) RemoveCheckpoints(place.own_folder);
+    if (LockFolder(place.hold, LOCK_EX) == FolderLock::kOurs) ClearFolders(place.own_folder);
     LockFolder(place.hold, LOCK_SH);
   }
   while (threads_.size() < static_cast<size_t>(limits::kCheckpointThreadsMax)) {
@@ -77,7 +83,7 @@ void CheckpointCarrier::Leave(ExperimentId sweep) {
   }
   const std::string& own_folder = place->second.own_folder;
   if (!own_folder.empty() && LockFolder(place->second.hold, LOCK_EX) == FolderLock::kOurs) {
-    RemoveCheckpoints(own_folder);
+    ClearFolders(own_folder);
   }
   places_.erase(place);
 }

@@ -25,6 +25,9 @@
 
 namespace tune {
 
+// What a trial's program left in its folder, but for its logs.
+void ClearFolderOfTrial(const std::string& folder, bool with_checkpoints);
+
 class CheckpointCarrier {
  public:
   struct Answers {
@@ -37,7 +40,7 @@ class CheckpointCarrier {
   ~CheckpointCarrier();
 
   // When it is known where the sweep runs; first. Of a folder of this machine's own, what workers
-  // that were killed left there goes, unless another one works in it.
+  // that were killed, and their trials, left there goes, unless another one works in it.
   void Settle(ExperimentId sweep, const FoundPlace& found);
   // As the destructor does, of that sweep.
   void Leave(ExperimentId sweep);

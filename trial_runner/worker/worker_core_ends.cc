@@ -100,6 +100,12 @@ void WorkerCore::LetGo(Process& process, int64_t lane, TrialEnd end) {
 void WorkerCore::Finish(StartAttempt ended, TrialEnd end) {
   --running_count_;
   Drop(cache_.Release(ended.ref));
+  // Of a disk that the tuner does not see nobody will ever have it. What another end left may be of
+  // an attempt that goes on beside this one, under a lease of its own.
+  const bool is_done = end.outcome == Outcome::kCompleted || end.outcome == Outcome::kStopped;
+  if (is_done && ended.world_size == 1 && HasOwnArtifacts(ended.ref)) {
+    effects_.push_back(ClearTrialFolder{FolderHere(ended)});
+  }
   if (ended.rank > 0 && !end.error.empty()) {
     end.error = "rank " + std::to_string(ended.rank) + ": " + end.error;
   }

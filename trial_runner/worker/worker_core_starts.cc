@@ -92,6 +92,15 @@ void WorkerCore::BeginOnceRestored(ProcessId id, Process& process, int64_t lane)
   effects_.push_back(ObtainCheckpoint{ref, path, cache_.Hold(ref, path)});
 }
 
+// The trial's folder as it is named on this machine.
+std::string WorkerCore::FolderHere(const StartAttempt& start) const {
+  const SweepHere& sweep = SweepOf(start.ref);
+  if (!sweep.found) return start.artifact_dir;
+  const std::string& artifacts = sweep.wanted->artifacts;
+  if (!start.artifact_dir.starts_with(artifacts + "/")) return start.artifact_dir;
+  return sweep.found->artifacts + start.artifact_dir.substr(artifacts.size());
+}
+
 void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
   Running& running = process.running.at(lane);
   running.is_held_back = false;
@@ -102,13 +111,8 @@ void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
       (start.world_size > 1 ? ", rank " + std::to_string(start.rank) : ""));
   const SweepHere& sweep = SweepOf(start.ref);
   WorkPlace place{"", sweep.info.package.sha256, options_.cache};
-  if (sweep.found) {
-    place = sweep.found->place;
-    const std::string& artifacts = sweep.wanted->artifacts;
-    if (start.artifact_dir.starts_with(artifacts + "/")) {
-      start.artifact_dir = sweep.found->artifacts + start.artifact_dir.substr(artifacts.size());
-    }
-  }
+  if (sweep.found) place = sweep.found->place;
+  start.artifact_dir = FolderHere(start);
   if (running.restored) start.checkpoint_path = *running.restored;
   if (start.is_spread) place.address = options_.address;
   running.log_path = LogPath(start);

@@ -82,6 +82,10 @@ struct GiveUpCheckpoints {
 struct DropCheckpoint {
   std::string folder;
 };
+// A trial has nothing more to do with what its program left here beside checkpoints and logs.
+struct ClearTrialFolder {
+  std::string folder;
+};
 // A new connection in place of the one before, which is given up with all that it still carries.
 struct ConnectToTuner {};
 // Sends what is left to send and ends the program.
@@ -91,7 +95,7 @@ struct ExitWorker {
 using Effect =
     std::variant<SendToTuner, SpawnProcess, WriteToProcess, KeepOutput, SignalProcess, PrintLine,
                  PrintNote, FindPlace, LeaveSweep, KeepCheckpoint, ObtainCheckpoint,
-                 GiveUpCheckpoints, DropCheckpoint, ConnectToTuner, ExitWorker>;
+                 GiveUpCheckpoints, DropCheckpoint, ClearTrialFolder, ConnectToTuner, ExitWorker>;
 
 // ---- what was seen
 

@@ -95,6 +95,10 @@ class WorkerLoop {
   void Do(const ObtainCheckpoint& effect) { carrier_->Obtain(effect); }
   void Do(const GiveUpCheckpoints& effect) { carrier_->GiveUp(effect.ref); }
   void Do(const DropCheckpoint& effect) { carrier_->Drop(effect.folder); }
+  // At once: the trial's next attempt may be the next thing to begin.
+  void Do(const ClearTrialFolder& effect) {
+    ClearFolderOfTrial(effect.folder, /*with_checkpoints=*/false);
+  }
   void Do(const ExitWorker& effect);
   void Do(const ConnectToTuner& effect);
   void CloseLink();
