@@ -268,7 +268,11 @@ class SweepCommand {
     if (!changed.ok()) return NameSetting(changed.status());
     const std::vector<std::string> fixed = DescribeSpecDifferences(spec, *changed);
     if (!fixed.empty()) {
-      return InvalidArgument("tune set: this cannot change while a sweep goes on: " + fixed[0]);
+      constexpr std::string_view kOfAFile = "the file has ";
+      std::string difference = fixed[0];  // In words of a resume.
+      const size_t at = difference.find(kOfAFile);
+      if (at != std::string::npos) difference.replace(at, kOfAFile.size(), "asked for is ");
+      return InvalidArgument("tune set: this cannot change while a sweep goes on: " + difference);
     }
     std::vector<std::string> lines = DescribeSettingsChanges(spec.document, document);
     if (lines.empty()) return FailedPrecondition(sweep_ + ": that is how it is set already");
