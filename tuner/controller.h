@@ -21,13 +21,6 @@
 
 namespace tune {
 
-// What happens, and to which sweep, where it is what people say to one of them. Without a number it
-// is said to all.
-struct HeadEvent {
-  Event event;
-  ExperimentId sweep = {};
-};
-
 class Controller {
  public:
   explicit Controller(const HeadOptions& options = {})

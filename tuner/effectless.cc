@@ -11,54 +11,62 @@ namespace {
 // another one on that worker, or its return.
 using Moved = std::set<WorkerId>;
 
-const TrialRecord* TrialOf(const AttemptRef& ref, const ExperimentController& controller) {
-  const auto& trials = controller.trials();
+const TrialRecord* TrialOf(const AttemptRef& ref, const Controller& controller) {
+  const auto open = controller.sweeps().find(ref.sweep);
+  if (open == controller.sweeps().end()) return nullptr;
+  const auto& trials = open->second.sweep.trials();
   const bool is_there =
       ref.trial.value >= 0 && ref.trial.value < static_cast<int64_t>(trials.size());
   return is_there ? &trials[static_cast<size_t>(ref.trial.value)] : nullptr;
 }
 
-bool MayBeAlive(WorkerId worker, const AttemptRef& ref, const ExperimentController& controller,
+bool MayBeAlive(WorkerId worker, const AttemptRef& ref, const Controller& controller,
                 const Moved& moved) {
-  const LeaseTable& leases = controller.leases();
+  const LeaseTable& leases = controller.cluster().leases();
   if (!leases.HasWorker(worker) || moved.contains(worker)) return true;
   return leases.IsRunning(worker, ref);
 }
 
+AttemptRef Unmarked(AttemptRef ref) {
+  ref.sweep = {};
+  return ref;
+}
+
 // Nothing: it has an effect.
-std::optional<ReportAnswer> AnswerTo(const ReportArrived& event,
-                                     const ExperimentController& controller, const Moved& moved) {
+std::optional<ReportAnswer> AnswerTo(const ReportArrived& event, const Controller& controller,
+                                     const Moved& moved) {
   const AttemptReport& message = event.message;
   if (!MayBeAlive(event.worker, message.ref, controller, moved)) return ReportAnswer::kRefused;
   const TrialRecord* const trial = TrialOf(message.ref, controller);
-  const bool comes_again = trial != nullptr && trial->lease == message.ref &&
-                           controller.leases().IsRunning(event.worker, message.ref) &&
+  const bool comes_again = trial != nullptr && trial->lease == Unmarked(message.ref) &&
+                           controller.cluster().leases().IsRunning(event.worker, message.ref) &&
                            message.sequence <= trial->last_sequence;
   return comes_again ? std::optional(trial->last_answer) : std::nullopt;
 }
 
-bool HasDevice(WorkerId worker, int64_t device, const ExperimentController& controller) {
-  const auto record = controller.workers().find(worker);
-  if (record == controller.workers().end()) return true;  // It is not known yet.
+bool HasDevice(WorkerId worker, int64_t device, const Controller& controller) {
+  const auto record = controller.cluster().workers().all().find(worker);
+  if (record == controller.cluster().workers().all().end()) return true;  // It is not known yet.
   const std::vector<Device>& devices = record->second.row.capacity.devices;
   return std::any_of(devices.begin(), devices.end(),
                      [device](const Device& one) { return one.index == device; });
 }
 
-bool IsStray(const AttemptFinished& event, const ExperimentController& controller,
-             const Moved& moved) {
-  const auto record = controller.workers().find(event.worker);
-  if (record == controller.workers().end() || record->second.row.is_local) return false;
+bool IsStray(const AttemptFinished& event, const Controller& controller, const Moved& moved) {
+  const auto record = controller.cluster().workers().all().find(event.worker);
+  if (record == controller.cluster().workers().all().end() || record->second.row.is_local)
+    return false;
   return !MayBeAlive(event.worker, event.message.ref, controller, moved);
 }
 
 }  // namespace
 
-EffectlessEvents::Taken EffectlessEvents::TakeFrom(std::vector<Event>& events,
-                                                   const ExperimentController& controller) {
+EffectlessEvents::Taken EffectlessEvents::TakeFrom(std::vector<HeadEvent>& events,
+                                                   const Controller& controller) {
   Taken taken;
   Moved moved;
-  std::erase_if(events, [&](const Event& event) {
+  std::erase_if(events, [&](const HeadEvent& head_event) {
+    const Event& event = head_event.event;
     if (const auto* const report = std::get_if<ReportArrived>(&event)) {
       const std::optional<ReportAnswer> answer = AnswerTo(*report, controller, moved);
       if (!answer) return false;

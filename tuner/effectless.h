@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "tuner/controller.h"
 #include "tuner/event.h"
-#include "tuner/experiment_controller.h"
 
 namespace tune {
 
@@ -22,7 +22,7 @@ class EffectlessEvents {
     std::vector<WorkerId> expelled;  // Workers that sent more ends than they ever had leases.
   };
   // Takes them out of `events`, which are about to be applied to the controller in this order.
-  Taken TakeFrom(std::vector<Event>& events, const ExperimentController& controller);
+  Taken TakeFrom(std::vector<HeadEvent>& events, const Controller& controller);
 
   // Ends of leases that a connection has not, which count in its books (messages.h, ends_seen) and
   // so must be journalled; far more than a worker sends that keeps the protocol.

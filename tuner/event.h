@@ -131,6 +131,13 @@ using Event = std::variant<WorkerJoined, WorkerGone, ReportArrived, AttemptFinis
                            MaxConcurrentChanged, ErroredRetried, DeviceFellAway, DeviceMemorySeen,
                            LaneSpeedsKnown, SettingsChanged, WorkerDrainRequested, ProgramChanged>;
 
+// What happens to a tuner of several sweeps, and to which of them, where it is what people say to
+// one. Without a number it is said to all.
+struct HeadEvent {
+  Event event;
+  ExperimentId sweep = {};
+};
+
 // One line of JSON a batch, and back. Numbers keep their bits, NaN and the infinities too.
 std::string EncodeEvents(const std::vector<Event>& events);
 Result<std::vector<Event>> DecodeEvents(std::string_view text);

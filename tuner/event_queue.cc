@@ -65,7 +65,7 @@ std::optional<Event> ToEvent(Incoming incoming) {
 }  // namespace
 
 void EventQueue::Push(std::vector<Incoming> messages) {
-  std::vector<Event> events;
+  std::vector<HeadEvent> events;
   events.reserve(messages.size());
   {
     const std::lock_guard lock(mutex_);
@@ -82,7 +82,7 @@ void EventQueue::Push(std::vector<Incoming> messages) {
     }
   }
   for (Incoming& message : messages) {
-    if (auto event = ToEvent(std::move(message))) events.push_back(*std::move(event));
+    if (auto event = ToEvent(std::move(message))) events.push_back({*std::move(event)});
   }
   if (!events.empty()) Append(std::move(events));
 }
@@ -102,9 +102,9 @@ std::map<WorkerId, std::vector<std::string>> EventQueue::TakeCached() {
   return std::exchange(cached_, {});
 }
 
-void EventQueue::PushEvent(Event event) {
-  std::vector<Event> events;
-  events.push_back(std::move(event));
+void EventQueue::PushEvent(Event event, ExperimentId sweep) {
+  std::vector<HeadEvent> events;
+  events.push_back({std::move(event), sweep});
   Append(std::move(events));
 }
 
@@ -116,14 +116,14 @@ void EventQueue::Wake() {
   has_events_.notify_one();
 }
 
-void EventQueue::Append(std::vector<Event> events) {
+void EventQueue::Append(std::vector<HeadEvent> events) {
   {
     std::unique_lock<std::mutex> lock(mutex_);
     has_room_.wait(lock, [this] {
       return events_.size() < limits::kEventQueueMax && bytes_ < kQueueBytesMax;
     });
-    for (Event& event : events) {
-      bytes_ += BytesOf(event);
+    for (HeadEvent& event : events) {
+      bytes_ += BytesOf(event.event);
       events_.push_back(std::move(event));
     }
   }
@@ -141,14 +141,14 @@ void EventQueue::Wait(const Clock& clock, std::optional<Instant> deadline) {
   is_woken_ = false;
 }
 
-std::vector<Event> EventQueue::Drain(size_t count_max) {
-  std::vector<Event> drained;
+std::vector<HeadEvent> EventQueue::Drain(size_t count_max) {
+  std::vector<HeadEvent> drained;
   {
     const std::unique_lock<std::mutex> lock(mutex_);
     const size_t count = std::min(count_max, events_.size());
     drained.reserve(count);
     for (size_t i = 0; i < count; ++i) {
-      bytes_ -= BytesOf(events_.front());
+      bytes_ -= BytesOf(events_.front().event);
       drained.push_back(std::move(events_.front()));
       events_.pop_front();
     }

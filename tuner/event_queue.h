@@ -25,7 +25,7 @@ class EventQueue final : public IncomingSink {
  public:
   // From the gateway. Whoever sends anything, a heartbeat too, has been heard of.
   void Push(std::vector<Incoming> messages) override;
-  void PushEvent(Event event);
+  void PushEvent(Event event, ExperimentId sweep = {});
 
   // Ends the present Wait, or the next one, without an event.
   void Wake();
@@ -33,7 +33,7 @@ class EventQueue final : public IncomingSink {
   // Waits until there is an event, a Wake, or `clock` reaches `deadline`.
   void Wait(const Clock& clock, std::optional<Instant> deadline);
   // At most `count_max`, in order of arrival.
-  std::vector<Event> Drain(size_t count_max);
+  std::vector<HeadEvent> Drain(size_t count_max);
   // The workers that were heard of since the last call.
   std::set<WorkerId> TakeHeard();
   // What workers' heartbeats have told of their devices since the last call.
@@ -42,12 +42,12 @@ class EventQueue final : public IncomingSink {
   std::map<WorkerId, std::vector<std::string>> TakeCached();
 
  private:
-  void Append(std::vector<Event> events);
+  void Append(std::vector<HeadEvent> events);
 
   std::mutex mutex_;
   std::condition_variable has_events_;
   std::condition_variable has_room_;
-  std::deque<Event> events_;
+  std::deque<HeadEvent> events_;
   size_t bytes_ = 0;  // About, of the events.
   bool is_woken_ = false;
   std::set<WorkerId> heard_;

@@ -27,6 +27,9 @@ class ExperimentController {
   }
   void Offer(const PackageName& package) { sweep_.Offer(package); }
 
+  // The controller itself.
+  Controller& head() { return controller_; }
+  const Controller& head() const { return controller_; }
   // As of Controller.
   Transition Apply(const std::vector<Event>& events, Instant now);
   std::optional<Instant> NextDeadline() const { return controller_.NextDeadline(); }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -45,18 +46,24 @@ Result<std::unique_ptr<ExperimentController>> MakeController(const ExperimentSpe
                                                 std::move(parts.scheduler));
 }
 
-Result<std::unique_ptr<ExperimentController>> FreshController(const StoredExperiment& experiment,
-                                                              const std::string& artifacts_dir,
-                                                              Store& store) {
+Result<SweepParts> PartsOfStored(const StoredExperiment& experiment,
+                                 const std::string& artifacts_dir, Store& store) {
   TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec,
                         InterpretStoredSpec(experiment.spec, experiment.name, experiment.base_dir,
                                             /*require_trainable=*/true));
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   TUNE_ASSIGN_OR_RETURN(EarlierSweep earlier,
                         ReadEarlierSweep(spec, space, experiment.created_at, store));
-  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<ExperimentController> controller,
-                        MakeController(spec, experiment.seed, experiment.name, artifacts_dir,
-                                       std::move(earlier.trials)));
+  return MakeSweepParts(spec, experiment.seed, experiment.name, artifacts_dir,
+                        std::move(earlier.trials));
+}
+
+Result<std::unique_ptr<ExperimentController>> FreshController(const StoredExperiment& experiment,
+                                                              const std::string& artifacts_dir,
+                                                              Store& store) {
+  TUNE_ASSIGN_OR_RETURN(SweepParts parts, PartsOfStored(experiment, artifacts_dir, store));
+  auto controller = std::make_unique<ExperimentController>(
+      std::move(parts.options), std::move(parts.searcher), std::move(parts.scheduler));
   TUNE_ASSIGN_OR_RETURN(auto suggestions, store.ReadSuggestions(experiment.id));
   controller->RestoreSuggestions(std::move(suggestions));
   return controller;
@@ -152,14 +159,21 @@ Status CompareTrials(const std::vector<TrialRow>& stored,
   return OkStatus();
 }
 
+namespace {
+
+Status CheckVersion(const StoredExperiment& experiment) {
+  if (experiment.decision_version == kDecisionVersion) return OkStatus();
+  return FailedPrecondition(
+      experiment.name + " was decided by version " + std::to_string(experiment.decision_version) +
+      " of the decision code, this program has version " + std::to_string(kDecisionVersion) +
+      "; resume it with the program that began it");
+}
+
+}  // namespace
+
 Result<RecoveredExperiment> Recover(const StoredExperiment& experiment,
                                     const std::string& artifacts_dir, Store& store) {
-  if (experiment.decision_version != kDecisionVersion) {
-    return FailedPrecondition(
-        experiment.name + " was decided by version " + std::to_string(experiment.decision_version) +
-        " of the decision code, this program has version " + std::to_string(kDecisionVersion) +
-        "; resume it with the program that began it");
-  }
+  TUNE_RETURN_IF_ERROR(CheckVersion(experiment));
   RecoveredExperiment recovered;
   TUNE_ASSIGN_OR_RETURN(recovered.controller, FreshController(experiment, artifacts_dir, store));
   const Result<int64_t> last_step = Replay(store, experiment.id, *recovered.controller);
@@ -168,6 +182,48 @@ Result<RecoveredExperiment> Recover(const StoredExperiment& experiment,
   TUNE_ASSIGN_OR_RETURN(const std::vector<TrialRow> stored, store.ReadTrials(experiment.id));
   TUNE_RETURN_IF_ERROR(CompareTrials(stored, recovered.controller->trials()).At(experiment.name));
   return recovered;
+}
+
+Result<int64_t> EnlistStored(const StoredExperiment& experiment, const std::string& artifacts_dir,
+                             const Share& share, Store& store, Controller& controller) {
+  TUNE_RETURN_IF_ERROR(CheckVersion(experiment));
+  TUNE_ASSIGN_OR_RETURN(SweepParts parts, PartsOfStored(experiment, artifacts_dir, store));
+  TUNE_ASSIGN_OR_RETURN(auto suggestions, store.ReadSuggestions(experiment.id));
+  OpenSweep& open = controller.Enlist(experiment.id, std::move(parts.options),
+                                      std::move(parts.searcher), std::move(parts.scheduler), share);
+  open.sweep.RestoreSuggestions(std::move(suggestions));
+  int64_t last_step = 0;
+  const Status read = store.EachStep(experiment.id, [&](const JournalStep& step) -> Status {
+    const std::string place = "journal step " + std::to_string(step.step);
+    if (step.step != last_step + 1) {
+      return DataLoss(place + " follows step " + std::to_string(last_step));
+    }
+    if (!IsStream(step.events)) {
+      return FailedPrecondition(place + " was taken by an older program; tune resume " +
+                                experiment.name + " goes on with it alone");
+    }
+    const Result<std::vector<SweepEvent>> stream = DecodeStream(step.events);
+    if (!stream.ok()) return stream.status().At(place);
+    controller.Follow(experiment.id, *stream);
+    last_step = step.step;
+    return OkStatus();
+  });
+  if (!read.ok()) return read.At(experiment.name);
+  TUNE_ASSIGN_OR_RETURN(const std::vector<TrialRow> stored, store.ReadTrials(experiment.id));
+  TUNE_RETURN_IF_ERROR(CompareTrials(stored, open.sweep.trials()).At(experiment.name));
+  return last_step;
+}
+
+Status RestoreWorkers(Store& store, Controller& controller) {
+  std::map<WorkerId, WorkerRow> by_id;
+  for (const auto& [id, open] : controller.sweeps()) {
+    TUNE_ASSIGN_OR_RETURN(std::vector<WorkerRow> rows, store.ReadWorkers(id));
+    for (WorkerRow& row : rows) by_id.insert_or_assign(row.worker, std::move(row));
+  }
+  std::vector<WorkerRow> workers;
+  for (auto& [id, row] : by_id) workers.push_back(std::move(row));
+  const Status restored = controller.RestoreCluster(workers);
+  return restored.ok() ? restored : DataLoss(restored.message() + kChangedByOtherMeans);
 }
 
 }  // namespace tune

@@ -33,6 +33,9 @@ Result<std::unique_ptr<ExperimentController>> MakeController(
     const ExperimentSpec& spec, uint64_t seed, const std::string& name,
     const std::string& artifacts_dir, std::vector<EarlierTrial> history = {});
 
+// Of the stored experiment.
+Result<SweepParts> PartsOfStored(const StoredExperiment& experiment,
+                                 const std::string& artifacts_dir, Store& store);
 // One for the stored experiment, before its first event; its suggestions have been restored.
 Result<std::unique_ptr<ExperimentController>> FreshController(const StoredExperiment& experiment,
                                                               const std::string& artifacts_dir,
@@ -48,6 +51,16 @@ Result<int64_t> Replay(Store& store, ExperimentId experiment, ExperimentControll
 // kDataLoss, naming the first difference, when the stored rows of the trials are not what the
 // journal led to: somebody changed the database, or the decision code without its version.
 Status CompareTrials(const std::vector<TrialRow>& stored, const std::vector<TrialRecord>& replayed);
+
+// One of several sweeps of a controller, as it was after its last commit: enlisted, and told its
+// stream. The workers are none until RestoreWorkers, after the last sweep. Returns the last step.
+// Refuses what Recover refuses, and one whose last step was taken by a build without streams: such
+// a one goes on alone first.
+Result<int64_t> EnlistStored(const StoredExperiment& experiment, const std::string& artifacts_dir,
+                             const Share& share, Store& store, Controller& controller);
+// The workers of all its sweeps, which had them together: each has rows of all. kDataLoss where
+// they do not go together with what the sweeps hold.
+Status RestoreWorkers(Store& store, Controller& controller);
 
 struct RecoveredExperiment {
   std::unique_ptr<ExperimentController> controller;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +61,13 @@ struct JournalStep {
 
 using StepTaker = std::function<Status(const JournalStep&)>;
 
+// What a sweep was told in a step, and the rows that it led to.
+struct SweepStep {
+  ExperimentId experiment;
+  const JournalStep& step;
+  const Transition& rows;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -67,10 +75,14 @@ class Store {
   // Returns the id and the name that it got.
   virtual Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) = 0;
 
-  // Journal row and all rows of the transition in one transaction; durable (synced) when it returns
-  // ok. On failure nothing of it is there.
-  virtual Status Commit(ExperimentId experiment, const JournalStep& step,
-                        const Transition& transition) = 0;
+  // Journal rows and all rows of these sweeps, each at most once, in one transaction; durable
+  // (synced) when it returns ok. On failure nothing of it is there.
+  virtual Status CommitSteps(std::span<const SweepStep> steps) = 0;
+  // Of one sweep.
+  Status Commit(ExperimentId experiment, const JournalStep& step, const Transition& rows) {
+    const SweepStep only{experiment, step, rows};
+    return CommitSteps({&only, 1});
+  }
 
   virtual Result<std::vector<StoredExperiment>> ListExperiments() = 0;  // By id.
   // Recovery: suggestions in order of trial number.

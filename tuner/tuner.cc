@@ -10,12 +10,15 @@
 
 namespace tune {
 
-Tuner::Tuner(Parts parts, ExperimentId experiment, int64_t last_step)
+Tuner::Tuner(Parts parts)
     : parts_(parts),
-      experiment_(experiment),
-      step_(last_step),
       liveness_(parts.controller.heartbeat(), parts.controller.lease()),
       awake_at_(parts.clock.Now()) {}
+
+Tuner::Tuner(Parts parts, ExperimentId experiment, int64_t last_step) : Tuner(std::move(parts)) {
+  nameless_ = experiment;
+  Begin({}, last_step);
+}
 
 std::optional<Instant> Tuner::NextDeadline() const {
   std::optional<Instant> next = parts_.controller.NextDeadline();
@@ -30,33 +33,40 @@ Status Tuner::Step(std::optional<Instant> wake_at) {
   if (wake_at && (!until || *wake_at < *until)) until = wake_at;
   parts_.queue.Wait(parts_.clock, until);
 
-  std::vector<Event> events = parts_.queue.Drain(limits::kEventsPerCommit);
-  for (Event& event : events) UnmarkSweep(experiment_, event);
+  std::vector<HeadEvent> events = parts_.queue.Drain(limits::kEventsPerCommit);
+  for (HeadEvent& event : events) UnmarkSweep(nameless_, event.event);
   DropEffectless(events);
   const Instant now = parts_.clock.Now();
   LookAtWorkers(until.value_or(now), now, events);
   if (events.empty()) {
     if (!deadline || now < *deadline) return OkStatus();
-    events.push_back(DeadlinePassed{});
+    events.push_back({DeadlinePassed{}});
   }
   return Take(events);
 }
 
-Status Tuner::Take(const std::vector<Event>& events) {
+Status Tuner::Take(const std::vector<HeadEvent>& events) {
   const Instant now = parts_.clock.Now();
-  if (parts_.witness) parts_.witness(events);
-  Transition transition = parts_.controller.Apply(events, now);  // Pure.
-  const JournalStep step{step_ + 1, now, EncodeStream(transition.stream)};
-  TUNE_RETURN_IF_ERROR(
-      parts_.store.Commit(experiment_, step, transition));  // Durable before visible.
-  ++step_;
-  report_count_ += static_cast<int64_t>(transition.reports.size());
-  Perform(std::move(transition.actions));
+  HeadTransition step = parts_.controller.Apply(events, now);  // Pure.
+  if (parts_.witness) parts_.witness(events, step);
+  std::vector<JournalStep> journal;
+  journal.reserve(step.sweeps.size());
+  std::vector<SweepStep> commit;
+  for (const auto& [sweep, rows] : step.sweeps) {
+    journal.push_back({steps_.at(sweep) + 1, now, EncodeStream(rows.stream)});
+    commit.push_back({sweep == ExperimentId{} ? nameless_ : sweep, journal.back(), rows});
+  }
+  TUNE_RETURN_IF_ERROR(parts_.store.CommitSteps(commit));  // Durable before visible.
+  for (const auto& [sweep, rows] : step.sweeps) {
+    ++steps_.at(sweep);
+    report_count_ += static_cast<int64_t>(rows.reports.size());
+  }
+  Perform(std::move(step.actions));
   return OkStatus();
 }
 
 // Their answers say what was decided before, so they need not wait for a commit.
-void Tuner::DropEffectless(std::vector<Event>& events) {
+void Tuner::DropEffectless(std::vector<HeadEvent>& events) {
   EffectlessEvents::Taken taken = effectless_.TakeFrom(events, parts_.controller);
   std::map<WorkerId, std::vector<ToWorker>> answers;
   for (auto& [worker, answer] : taken.answers) answers[worker].push_back(std::move(answer));
@@ -67,25 +77,25 @@ void Tuner::DropEffectless(std::vector<Event>& events) {
   }
 }
 
-void Tuner::LookAtWorkers(Instant due, Instant now, std::vector<Event>& events) {
+void Tuner::LookAtWorkers(Instant due, Instant now, std::vector<HeadEvent>& events) {
   // What was due before this life began, or before the last look, is no sleep of ours.
   const Duration late = now - std::max(due, std::exchange(awake_at_, now));
   if (late >= Duration{parts_.controller.lease().us / 2}) {
     liveness_.Excuse(late);
     // Before what came in that time: what begins to be waited for now did not wait while we slept.
-    events.insert(events.begin(), TunerSlept{late});
+    events.insert(events.begin(), HeadEvent{TunerSlept{late}});
   }
   for (const WorkerId worker : parts_.queue.TakeHeard()) liveness_.OnHeard(worker, now);
   for (auto& [worker, use] : parts_.queue.TakeDeviceUse()) device_use_[worker] = std::move(use);
   LookAtCaches();
-  for (const Event& event : events) {
-    if (const auto* const gone = std::get_if<WorkerGone>(&event)) {
+  for (const HeadEvent& event : events) {
+    if (const auto* const gone = std::get_if<WorkerGone>(&event.event)) {
       liveness_.Forget(gone->worker);
       device_use_.erase(gone->worker);
     }
   }
   for (const WorkerId worker : liveness_.TakeSilent(now)) {
-    events.push_back(WorkerGone{worker, Departure::kSilent});
+    events.push_back({WorkerGone{worker, Departure::kSilent}});
   }
   for (const WorkerId worker : liveness_.TakeDue(now)) {
     std::vector<ToWorker> beat;
@@ -109,9 +119,13 @@ void Tuner::LookAtCaches() {
 bool Tuner::IsNeededInCaches(const std::string& path) const {
   if (!parts_.artifacts.Has(path)) return false;
   const std::optional<int64_t> owner = TrialOfCheckpoint(path);
-  const std::vector<TrialRecord>& trials = parts_.controller.trials();
-  const bool is_known = owner && *owner >= 0 && *owner < static_cast<int64_t>(trials.size());
-  return !is_known || !trials[static_cast<size_t>(*owner)].is_over();
+  for (const auto& [id, open] : parts_.controller.sweeps()) {
+    if (!path.starts_with(open.sweep.options().artifact_root + "/")) continue;
+    const std::vector<TrialRecord>& trials = open.sweep.trials();
+    const bool is_known = owner && *owner >= 0 && *owner < static_cast<int64_t>(trials.size());
+    return !is_known || !trials[static_cast<size_t>(*owner)].is_over();
+  }
+  return false;
 }
 
 void Tuner::Perform(std::vector<Action> actions) {
@@ -128,14 +142,18 @@ void Tuner::Perform(std::vector<Action> actions) {
     } else if (auto* say = std::get_if<Say>(&action)) {
       lines_.push_back(std::move(say->text));
     } else {
-      is_done_ = true;
+      const EndOfExperiment& end = std::get<EndOfExperiment>(action);
+      running_.erase(end.sweep);
+      ended_.push_back(end);
     }
   }
   for (auto& [worker, messages] : outgoing) Send(worker, std::move(messages));
 }
 
 void Tuner::Send(WorkerId worker, std::vector<ToWorker> messages) {
-  for (ToWorker& message : messages) MarkSweep(experiment_, message);
+  if (nameless_ != ExperimentId{}) {
+    for (ToWorker& message : messages) MarkSweep(nameless_, message);
+  }
   parts_.link.Send(worker, std::move(messages));
 }
 

@@ -6,9 +6,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
@@ -17,10 +20,10 @@
 #include "trial_runner/liveness.h"
 #include "trial_runner/worker_link.h"
 #include "tuner/artifact_store.h"
+#include "tuner/controller.h"
 #include "tuner/device_status.h"
 #include "tuner/effectless.h"
 #include "tuner/event_queue.h"
-#include "tuner/experiment_controller.h"
 #include "tuner/store.h"
 
 namespace tune {
@@ -28,18 +31,26 @@ namespace tune {
 class Tuner {
  public:
   struct Parts {
-    ExperimentController& controller;
+    Controller& controller;
     Store& store;
     WorkerLink& link;
     ArtifactStore& artifacts;
     const Clock& clock;
     EventQueue& queue;
-    // Sees what came in before it is applied; may be none.
-    std::function<void(const std::vector<Event>&)> witness = nullptr;
+    // Sees what came in, and what was decided, before it is committed; may be none.
+    std::function<void(const std::vector<HeadEvent>&, const HeadTransition&)> witness = nullptr;
   };
 
-  // `last_step`: of the journal, 0 for a new experiment.
+  // Of several sweeps: each is begun.
+  explicit Tuner(Parts parts);
+  // Of one, which the controller knows without a number.
   Tuner(Parts parts, ExperimentId experiment, int64_t last_step);
+
+  // A sweep of the controller's, whose journal ends with this step; 0: it is new.
+  void Begin(ExperimentId sweep, int64_t last_step) {
+    steps_[sweep] = last_step;
+    running_.insert(sweep);
+  }
 
   // Waits for an event, a deadline or `wake_at`, whichever is first, and takes what is there. An
   // error means that nothing of this step is durable and nothing of it left the process: the sweep
@@ -48,13 +59,15 @@ class Tuner {
 
   // Takes these events, and none from the queue, as a step of their own. Durable when it returns
   // ok.
-  Status Take(const std::vector<Event>& events);
+  Status Take(const std::vector<HeadEvent>& events);
 
   // When Step has something to do at the latest, if no event comes.
   std::optional<Instant> NextDeadline() const;
 
-  // The experiment has ended (for this life).
-  bool is_done() const { return is_done_; }
+  // All sweeps that were begun have ended (for this life).
+  bool is_done() const { return running_.empty(); }
+  // Those that have ended since the last call.
+  std::vector<EndOfExperiment> TakeEnded() { return std::exchange(ended_, {}); }
   // The devices' memory in use, as workers last told.
   const DeviceUseByWorker& device_use() const { return device_use_; }
   // Committed in this life.
@@ -64,8 +77,8 @@ class Tuner {
 
  private:
   // Whom was nothing heard of, and did we run ourselves?
-  void LookAtWorkers(Instant due, Instant now, std::vector<Event>& events);
-  void DropEffectless(std::vector<Event>& events);
+  void LookAtWorkers(Instant due, Instant now, std::vector<HeadEvent>& events);
+  void DropEffectless(std::vector<HeadEvent>& events);
   // What is removed here goes from the workers' caches, too.
   void LookAtCaches();
   bool IsNeededInCaches(const std::string& path) const;
@@ -73,12 +86,13 @@ class Tuner {
   void Send(WorkerId worker, std::vector<ToWorker> messages);
 
   Parts parts_;
-  ExperimentId experiment_;
-  int64_t step_ = 0;
+  ExperimentId nameless_;                  // In the database; 0: each has its number here, too.
+  std::map<ExperimentId, int64_t> steps_;  // The journals' last ones.
+  std::set<ExperimentId> running_;         // Those that have not ended in this life.
   Liveness liveness_;
   EffectlessEvents effectless_;
   Instant awake_at_;  // When the loop last looked.
-  bool is_done_ = false;
+  std::vector<EndOfExperiment> ended_;
   int64_t report_count_ = 0;
   DeviceUseByWorker device_use_;
   std::vector<std::string> lines_;

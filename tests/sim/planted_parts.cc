@@ -16,9 +16,8 @@ class ForwardingStore : public Store {
   Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) override {
     return inner_.CreateExperiment(experiment);
   }
-  Status Commit(ExperimentId experiment, const JournalStep& step,
-                const Transition& transition) override {
-    return inner_.Commit(experiment, step, transition);
+  Status CommitSteps(std::span<const SweepStep> steps) override {
+    return inner_.CommitSteps(steps);
   }
   Result<std::vector<StoredExperiment>> ListExperiments() override {
     return inner_.ListExperiments();
@@ -47,11 +46,11 @@ class ForwardingStore : public Store {
 class AckingStore final : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
-  Status Commit(ExperimentId experiment, const JournalStep& step,
-                const Transition& transition) override {
+  Status CommitSteps(std::span<const SweepStep> steps) override {
     Status status;
-    if (waiting_) status = inner_.Commit(experiment, waiting_->first, waiting_->second);
-    waiting_.emplace(step, transition);
+    const SweepStep& only = steps.front();
+    if (waiting_) status = inner_.Commit(only.experiment, waiting_->first, waiting_->second);
+    waiting_.emplace(only.step, only.rows);
     return status;
   }
 

@@ -40,12 +40,14 @@ class SimulatedTuner::SeamStore final : public Store {
   Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) override {
     return inner_.CreateExperiment(experiment);
   }
-  Status Commit(ExperimentId experiment, const JournalStep& step,
-                const Transition& transition) override {
+  Status CommitSteps(std::span<const SweepStep> steps) override {
+    const auto& [experiment, step, transition] = steps.front();
     CommitLog::Commit commit{step, tuner_.events_, transition};
+    commit.transition.actions = tuner_.actions_;
     if (tuner_.life_number_ <= tuner_.environment_.swarm.old_lives) WriteAsOlderBuild(commit);
     const Status status = inner_.Commit(experiment, commit.step, commit.transition);
     commit.transition = transition;
+    commit.transition.actions = tuner_.actions_;
     if (!status.ok()) {
       tuner_.log_.InDoubt(std::move(commit));
       return status;
@@ -245,8 +247,12 @@ void SimulatedTuner::BeginLoop(const StoredExperiment& experiment, int64_t last_
                                const std::vector<Event>& first_events) {
   Life& life = *life_;
   life.tuner = std::make_unique<Tuner>(
-      Tuner::Parts{*life.controller, *life.store, *this, *this, life.clock, life.queue,
-                   [this](const std::vector<Event>& events) { events_ = events; }},
+      Tuner::Parts{life.controller->head(), *life.store, *this, *this, life.clock, life.queue,
+                   [this](const std::vector<HeadEvent>& events, const HeadTransition& step) {
+                     events_.clear();
+                     for (const HeadEvent& event : events) events_.push_back(event.event);
+                     actions_ = step.actions;
+                   }},
       experiment.id, last_step);
   for (const Event& event : first_events) PushEvent(event);
   PushEvent(DeadlinePassed{});

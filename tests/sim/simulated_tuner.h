@@ -92,7 +92,8 @@ class SimulatedTuner final : public SimulatedNetwork::End,
   KeyedRandom random_;
   int64_t life_number_ = 0;
   std::unique_ptr<Life> life_;
-  std::vector<Event> events_;  // Of the step that it takes.
+  std::vector<Event> events_;    // Of the step that it takes.
+  std::vector<Action> actions_;  // What they lead to.
   std::optional<ExperimentStatus> ended_as_;
   bool dies_after_commit_ = false;
   std::optional<int64_t> sends_left_;  // It dies while it acts.

@@ -27,7 +27,12 @@ class Effectless : public ::testing::Test {
     return {worker_, {ref, sequence, report}};
   }
   EffectlessEvents::Taken Take(std::vector<Event>& events) {
-    return effectless_.TakeFrom(events, world_.controller());
+    std::vector<HeadEvent> all;
+    for (const Event& event : events) all.push_back({event});
+    auto taken = effectless_.TakeFrom(all, world_.controller().head());
+    events.clear();
+    for (const HeadEvent& event : all) events.push_back(event.event);
+    return taken;
   }
 
   ControllerWorld world_;

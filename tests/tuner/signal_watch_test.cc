@@ -18,12 +18,12 @@ class SignalWatchTest : public testing::Test {
   // Signals the program and waits until that has come.
   void Signal(int signal) {
     kill(getpid(), signal);
-    std::vector<Event> events;
+    std::vector<HeadEvent> events;
     while (events.empty()) {
       queue_.Wait(clock_, std::nullopt);
       events = queue_.Drain(1);
     }
-    EXPECT_TRUE(std::holds_alternative<InterruptRequested>(events[0]));
+    EXPECT_TRUE(std::holds_alternative<InterruptRequested>(events[0].event));
   }
 
   const RealClock clock_;

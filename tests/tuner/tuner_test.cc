@@ -64,7 +64,8 @@ class TunerTest : public ::testing::Test {
     experiment_ = experiment->id;
     controller_ = ControllerWorld::MakeController(spec);
     tuner_ = std::make_unique<Tuner>(
-        Tuner::Parts{*controller_, *store_, link_, artifacts_, clock_, queue_}, experiment_, 0);
+        Tuner::Parts{controller_->head(), *store_, link_, artifacts_, clock_, queue_}, experiment_,
+        0);
     WorkerJoined joined{WorkerId{1}, "w1", "10.0.0.1", 1, {}};
     joined.capacity.cpu_milli = kWholeMilli;
     joined.is_local = false;

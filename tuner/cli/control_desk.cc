@@ -62,7 +62,7 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
     server_->Answer(arrival.client, {plan.status(), {}});
     return OkStatus();
   }
-  const Status taken = tuner_.Take({plan->event});
+  const Status taken = tuner_.Take({HeadEvent{plan->event}});
   if (!taken.ok()) {
     server_->Answer(arrival.client, {taken, {}});
     return taken;

@@ -146,19 +146,21 @@ Result<StoredExperiment> SqliteStore::CreateExperiment(const NewExperiment& expe
 
 // ---- commit
 
-Status SqliteStore::Commit(ExperimentId experiment, const JournalStep& step,
-                           const Transition& transition) {
+Status SqliteStore::CommitSteps(std::span<const SweepStep> steps) {
+  if (steps.empty()) return OkStatus();
   TUNE_RETURN_IF_ERROR(CheckFiles());
-  if (!ids_.has_value() || ids_->experiment != experiment)
-    TUNE_RETURN_IF_ERROR(LoadRowIds(experiment));
-  const Status status = WriteAll(experiment, step, transition);
+  for (const SweepStep& step : steps) {
+    if (!known_.contains(step.experiment)) TUNE_RETURN_IF_ERROR(LoadRowIds(step.experiment));
+  }
+  const Status status = WriteAll(steps);
   const bool has_folded = database_->TakeHasFolded();
   files_.Note(has_folded ? FileWatch::Wrote::kBoth : FileWatch::Wrote::kWal);
   if (!status.ok()) {
-    ids_.reset();  // Ids that were given out in what is rolled back are nobody's.
+    known_.clear();  // Ids that were given out in what is rolled back are nobody's.
     return status;
   }
-  committed_ = {experiment.value, step.step};
+  // One of them stands for all: they are there together or not at all.
+  committed_ = {steps.back().experiment.value, steps.back().step.step};
   if (lock_) lock_->NoteCommitted(*committed_);
   return status;
 }
@@ -213,10 +215,17 @@ Status SqliteStore::KeepCopy(const std::string& what) {
   return FailedPrecondition(text + "put it back, the database together with its -wal file" + why);
 }
 
-Status SqliteStore::WriteAll(ExperimentId experiment, const JournalStep& step,
-                             const Transition& transition) {
+Status SqliteStore::WriteAll(std::span<const SweepStep> steps) {
   TUNE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
-  TUNE_RETURN_IF_ERROR(WriteStep(experiment, step));
+  for (const SweepStep& step : steps) TUNE_RETURN_IF_ERROR(WriteRows(step));
+  return transaction.Commit();
+}
+
+Status SqliteStore::WriteRows(const SweepStep& step) {
+  const ExperimentId experiment = step.experiment;
+  const Transition& transition = step.rows;
+  ids_ = &known_.at(experiment);
+  TUNE_RETURN_IF_ERROR(WriteStep(experiment, step.step));
   for (const WorkerRow& row : transition.workers)
     TUNE_RETURN_IF_ERROR(WriteWorker(experiment, row));
   for (const NewTrialRow& row : transition.new_trials)
@@ -240,7 +249,7 @@ Status SqliteStore::WriteAll(ExperimentId experiment, const JournalStep& step,
     TUNE_RETURN_IF_ERROR(
         database_->Run(kUpdateSpecSql, experiment.value, *transition.present_spec));
   }
-  return transaction.Commit();
+  return OkStatus();
 }
 
 Status SqliteStore::WriteStep(ExperimentId experiment, const JournalStep& step) {
@@ -437,7 +446,6 @@ Status SqliteStore::LoadRowIds(ExperimentId experiment) {
       "SELECT number, id FROM trial_rows WHERE experiment = ?1 ORDER BY number";
   static constexpr char kWorkerIdsSql[] =
       "SELECT number, id FROM worker_rows WHERE experiment = ?1 ORDER BY number";
-  ids_.reset();
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kExperimentSql));
   row->BindAll(experiment.value);
   TUNE_ASSIGN_OR_RETURN(const bool is_there, row->Step());
@@ -448,7 +456,6 @@ Status SqliteStore::LoadRowIds(ExperimentId experiment) {
   }
   if (lock_.has_value()) TUNE_RETURN_IF_ERROR(lock_->Announce(name));
   RowIds ids;
-  ids.experiment = experiment;
   const auto load = [&](const char* sql, std::vector<int64_t>& by_number) -> Status {
     TUNE_ASSIGN_OR_RETURN(const KeptStatement statement, database_->Kept(sql));
     statement->BindAll(experiment.value);
@@ -469,7 +476,7 @@ Status SqliteStore::LoadRowIds(ExperimentId experiment) {
   ids.last_checksum = has_step ? std::bit_cast<uint64_t>(last->Int(0)) : 0;
   TUNE_RETURN_IF_ERROR(load(kTrialIdsSql, ids.trials));
   TUNE_RETURN_IF_ERROR(load(kWorkerIdsSql, ids.workers));
-  ids_ = std::move(ids);
+  known_[experiment] = std::move(ids);
   return OkStatus();
 }
 

@@ -4,8 +4,10 @@
 // Thread rule: one thread, the tuner's. Readers open a Database of their own with Access::kRead.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,8 +29,7 @@ class SqliteStore final : public Store {
                                                    Instant now, const std::string& vfs = "");
 
   Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) override;
-  Status Commit(ExperimentId experiment, const JournalStep& step,
-                const Transition& transition) override;
+  Status CommitSteps(std::span<const SweepStep> steps) override;
   Result<std::vector<StoredExperiment>> ListExperiments() override;
   Result<std::vector<std::pair<TrialNumber, Configuration>>> ReadSuggestions(
       ExperimentId experiment) override;
@@ -38,9 +39,8 @@ class SqliteStore final : public Store {
   Result<std::vector<WorkerRow>> ReadWorkers(ExperimentId experiment) override;
 
  private:
-  // Of the experiment that is being written: the rows' ids by number, and its journal's end.
+  // Of an experiment that is written: the rows' ids by number, and its journal's end.
   struct RowIds {
-    ExperimentId experiment;
     uint64_t last_checksum = 0;
     std::vector<int64_t> trials;  // 0: no such row.
     std::vector<int64_t> workers;
@@ -49,7 +49,8 @@ class SqliteStore final : public Store {
   SqliteStore(std::optional<WriterLock> lock, std::unique_ptr<Database> database)
       : lock_(std::move(lock)), database_(std::move(database)), files_(database_->path()) {}
 
-  Status WriteAll(ExperimentId experiment, const JournalStep& step, const Transition& transition);
+  Status WriteAll(std::span<const SweepStep> steps);
+  Status WriteRows(const SweepStep& step);
   Status CheckFiles();
   Status KeepCopy(const std::string& what);
   Status WriteStep(ExperimentId experiment, const JournalStep& step);
@@ -74,8 +75,9 @@ class SqliteStore final : public Store {
   std::unique_ptr<Database> database_;
   FileWatch files_;
   std::optional<JournalEnd> committed_;  // By this process.
-  std::optional<RowIds> ids_;
-  std::string text_;  // JSON of the row being written.
+  std::map<ExperimentId, RowIds> known_;
+  RowIds* ids_ = nullptr;  // Of the one that is being written.
+  std::string text_;       // JSON of the row being written.
 };
 
 }  // namespace tune
