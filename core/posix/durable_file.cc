@@ -83,28 +83,77 @@ Status WriteFileSynced(const std::string& path, std::string_view text) {
   return OkStatus();
 }
 
-Status CopyFileSynced(const std::string& from, const std::string& to) {
+namespace {
+
+// All that is left to read, where the system cannot copy it itself.
+Status CopyRest(int source, const std::string& from, int target, const std::string& to) {
+  std::vector<std::byte> buffer(1U << 20);
+  for (;;) {
+    const ssize_t count = ::read(source, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return ErrnoStatus("read", from);
+    if (count == 0) return OkStatus();
+    TUNE_RETURN_IF_ERROR(
+        WriteAll(target, std::span(buffer.data(), static_cast<size_t>(count)), to));
+  }
+}
+
+// Bytes `begin` to `end` without going through our memory; false where the system cannot.
+Result<bool> CopyRange(int source, int target, off_t begin, off_t end, const std::string& to) {
+  off_t at = begin;
+  off_t at_target = begin;
+  while (at < end) {
+    const ssize_t copied =
+        ::copy_file_range(source, &at, target, &at_target, static_cast<size_t>(end - at), 0);
+    if (copied < 0 && errno == EINTR) continue;
+    if (copied < 0 && (errno == ENOSPC || errno == EDQUOT)) return ErrnoStatus("write", to);
+    if (copied < 0) return false;
+    if (copied == 0) return true;  // It became shorter.
+  }
+  return true;
+}
+
+// The parts that hold data; holes stay holes.
+Status CopyContents(int source, const std::string& from, int target, const std::string& to) {
+  struct stat info = {};
+  if (::fstat(source, &info) != 0) return ErrnoStatus("read", from);
+  if (info.st_size == 0) return CopyRest(source, from, target, to);
+  for (off_t at = 0; at < info.st_size;) {
+    off_t begin = ::lseek(source, at, SEEK_DATA);
+    if (begin < 0 && errno == ENXIO) break;  // The rest is a hole.
+    const bool knows_holes = begin >= 0;
+    if (!knows_holes) begin = at;
+    const off_t hole = knows_holes ? ::lseek(source, begin, SEEK_HOLE) : info.st_size;
+    const off_t end = std::min(hole < 0 ? info.st_size : hole, info.st_size);
+    TUNE_ASSIGN_OR_RETURN(const bool is_copied, CopyRange(source, target, begin, end, to));
+    if (!is_copied) {
+      if (::lseek(source, begin, SEEK_SET) < 0 || ::lseek(target, begin, SEEK_SET) < 0) {
+        return ErrnoStatus("read", from);
+      }
+      return CopyRest(source, from, target, to);
+    }
+    at = end;
+  }
+  struct stat written = {};
+  const bool is_short = ::fstat(target, &written) == 0 && written.st_size < info.st_size;
+  if (is_short && ::ftruncate(target, info.st_size) != 0) return ErrnoStatus("write", to);
+  return OkStatus();
+}
+
+}  // namespace
+
+Status CopyFile(const std::string& from, const std::string& to, bool is_synced) {
   const FileDescriptor source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
   if (!source.is_open()) return ErrnoStatus("open", from);
   const FileDescriptor target(::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!target.is_open()) return ErrnoStatus("create", to);
-  constexpr size_t kPieceBytes = 1U << 30;
-  ssize_t copied = 0;
-  do {
-    copied = ::copy_file_range(source.get(), nullptr, target.get(), nullptr, kPieceBytes, 0);
-  } while (copied > 0 || (copied < 0 && errno == EINTR));
-  if (copied < 0 && (errno == ENOSPC || errno == EDQUOT)) return ErrnoStatus("write", to);
-  // The rest where the system cannot do it (other file systems): both stand where it ended.
-  std::vector<std::byte> buffer(copied < 0 ? 1U << 20 : 0);
-  while (copied != 0) {
-    copied = ::read(source.get(), buffer.data(), buffer.size());
-    if (copied < 0 && errno == EINTR) continue;
-    if (copied < 0) return ErrnoStatus("read", from);
-    TUNE_RETURN_IF_ERROR(
-        WriteAll(target.get(), std::span(buffer.data(), static_cast<size_t>(copied)), to));
-  }
-  if (::fsync(target.get()) != 0) return ErrnoStatus("sync", to);
+  TUNE_RETURN_IF_ERROR(CopyContents(source.get(), from, target.get(), to));
+  if (is_synced && ::fsync(target.get()) != 0) return ErrnoStatus("sync", to);
   return OkStatus();
+}
+
+Status CopyFileSynced(const std::string& from, const std::string& to) {
+  return CopyFile(from, to, /*is_synced=*/true);
 }
 
 Status SyncFolder(const std::string& folder) {

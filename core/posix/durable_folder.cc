@@ -4,8 +4,11 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <vector>
@@ -54,10 +57,38 @@ Result<std::optional<FileDescriptor>> MakeLocked(const std::string& path) {
 // A folder that links to one above itself would have no end.
 constexpr int kCopyDepthMax = 64;
 
-Status CopySynced(const std::string& source, const std::string& target, int depth) {
+// From so many on, a sync of the whole file system costs less than one for each.
+constexpr int kFilesToSyncTogether = 64;
+
+bool HoldsManyFiles(const std::string& source) {
+  std::error_code error;
+  int count = 0;
+  fs::recursive_directory_iterator it(source, fs::directory_options::follow_directory_symlink,
+                                      error);
+  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    if (it.depth() > kCopyDepthMax) return false;
+    if (++count > kFilesToSyncTogether) return true;
+  }
+  return false;
+}
+
+// Before Linux 5.8 syncfs(2) said nothing of writes that failed.
+bool SyncFsTellsErrors() {
+  static const bool tells = [] {
+    struct utsname system = {};
+    int major = 0;
+    int minor = 0;
+    return uname(&system) == 0 && std::sscanf(system.release, "%d.%d", &major, &minor) == 2 &&
+           (major > 5 || (major == 5 && minor >= 8));
+  }();
+  return tells;
+}
+
+// `each`: every file and folder is synced; else the caller does it for all.
+Status CopyTree(const std::string& source, const std::string& target, bool each, int depth) {
   std::error_code error;
   const fs::file_status status = fs::status(source, error);
-  if (fs::is_regular_file(status)) return CopyFileSynced(source, target);
+  if (fs::is_regular_file(status)) return CopyFile(source, target, each);
   if (!fs::exists(status)) return NotFound(source + ": no such file or folder");
   if (!fs::is_directory(status)) return InvalidArgument(source + " is neither file nor folder");
   if (depth > kCopyDepthMax) return InvalidArgument(source + " lies too deep");
@@ -65,10 +96,10 @@ Status CopySynced(const std::string& source, const std::string& target, int dept
   fs::directory_iterator it(source, error);
   for (; !error && it != fs::directory_iterator(); it.increment(error)) {
     const std::string name = it->path().filename().string();
-    TUNE_RETURN_IF_ERROR(CopySynced(source + "/" + name, target + "/" + name, depth + 1));
+    TUNE_RETURN_IF_ERROR(CopyTree(source + "/" + name, target + "/" + name, each, depth + 1));
   }
   if (error) return InvalidArgument("cannot read " + source + ": " + error.message());
-  return SyncFolder(target);
+  return each ? SyncFolder(target) : OkStatus();
 }
 
 }  // namespace
@@ -98,7 +129,9 @@ Status DurableFolder::MakeFolder(std::string_view name) { return MakeFolderSynce
 
 Status DurableFolder::Copy(std::string_view name, const std::string& source) {
   const std::string target = PathOf(name);
-  TUNE_RETURN_IF_ERROR(CopySynced(source, target, 0));
+  const bool each = !HoldsManyFiles(source) || !SyncFsTellsErrors();
+  TUNE_RETURN_IF_ERROR(CopyTree(source, target, each, 0));
+  if (!each && ::syncfs(lock_.get()) != 0) return ErrnoStatus("sync", target);
   return SyncFolder(fs::path(target).parent_path().string());
 }
 

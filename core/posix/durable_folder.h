@@ -4,9 +4,9 @@
 //   TUNE_RETURN_IF_ERROR(folder.Write("state.bin", bytes));
 //   TUNE_ASSIGN_OR_RETURN(const std::string path, folder.Commit());
 //
-// Order: each file is written and synced, then the folder that holds them is synced; it has another
-// name so far ("checkpoint_000005.tmp"). Then it is renamed, and its parent is synced. Only then
-// does Commit return.
+// Order: each file is written and synced (many that are copied: all together), then the folder that
+// holds them is synced; it has another name so far ("checkpoint_000005.tmp"). Then it is renamed,
+// and its parent is synced. Only then does Commit return.
 //
 // It never replaces and never touches what another made: where the name is taken, it becomes
 // "checkpoint_000005-2", and so on. A process that was killed leaves a ".tmp" folder behind; the

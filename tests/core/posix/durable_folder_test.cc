@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -30,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Call {
-  std::string what;  // mkdir, write, fsync, rename
+  std::string what;  // mkdir, write, fsync, syncfs, rename
   std::string path;
   std::string to;  // Of a rename.
 };
@@ -65,6 +66,9 @@ bool Note(const char* what, const std::string& path, const std::string& to = "")
 // In place of the C library's.
 extern "C" {
 int fsync(int fd) { return Note("fsync", PathOf(fd)) ? int(syscall(SYS_fsync, fd)) : -1; }
+int syncfs(int fd) noexcept {
+  return Note("syncfs", PathOf(fd)) ? int(syscall(SYS_syncfs, fd)) : -1;
+}
 int mkdir(const char* path, mode_t mode) noexcept {
   return Note("mkdir", path) ? int(syscall(SYS_mkdirat, AT_FDCWD, path, mode)) : -1;
 }
@@ -164,6 +168,10 @@ Survivors AfterPowerLoss(const std::vector<Call>& calls, size_t count) {
       std::erase_if(safe.names, [&](const std::string& path) { return path == call.path; });
       safe.names = renamed(safe.names, call);
     }
+    if (call.what == "syncfs") {
+      safe.names.insert(seen.begin(), seen.end());
+      safe.whole.insert(seen.begin(), seen.end());
+    }
     if (call.what == "fsync") {
       for (const std::string& path : seen) {
         if (fs::path(path).parent_path() == call.path) safe.names.insert(path);
@@ -260,6 +268,60 @@ TEST_F(DurableFolderTest, WhatIsCopiedIsSafeBeforeTheFolderHasItsName) {
   }
   EXPECT_EQ(rename_count, 1);
   EXPECT_TRUE(AfterPowerLoss(calls, calls.size()).names.contains(*made));
+}
+
+// One sync each would take a checkpoint of thousands of files half a minute.
+TEST_F(DurableFolderTest, ManyFilesThatAreCopiedAreSyncedTogetherBeforeTheFolderHasItsName) {
+  fs::create_directories(root_ + "/model/deep");
+  std::set<std::string> files;
+  for (int i = 0; i < 200; ++i) {
+    const std::string name = (i % 2 == 0 ? "/" : "/deep/") + std::to_string(i);
+    std::ofstream(root_ + "/model" + name) << i;
+    files.insert("/data/model" + name);
+  }
+  watch = &watched_;
+  const Result<std::string> made = MakeCopy(root_ + "/sweep", "checkpoint_000005");
+  watch = nullptr;
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  const std::vector<Call>& calls = watched_.calls;
+  int sync_count = 0;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    sync_count += calls[i].what == "fsync" ? 1 : 0;
+    if (calls[i].what != "rename") continue;
+    const Survivors before = AfterPowerLoss(calls, i);
+    for (const std::string& file : files) {
+      EXPECT_TRUE(before.names.contains(calls[i].path + file)) << file;
+      EXPECT_TRUE(before.whole.contains(calls[i].path + file)) << file;
+    }
+  }
+  EXPECT_LT(sync_count, 20);
+  const auto at = std::find_if(calls.begin(), calls.end(),
+                               [](const Call& call) { return call.what == "syncfs"; });
+  ASSERT_NE(at, calls.end());
+  const auto fail_at = static_cast<int>(at - calls.begin());
+  fs::remove_all(root_ + "/sweep");
+  watched_.calls.clear();
+  watched_.fail_at = fail_at;
+  watch = &watched_;
+  const Result<std::string> failed = MakeCopy(root_ + "/sweep", "checkpoint_000005");
+  watch = nullptr;
+  EXPECT_EQ(failed.status().code(), StatusCode::kResourceExhausted)
+      << "a write that failed is told";
+}
+
+TEST_F(DurableFolderTest, CopiesHolesAsHoles) {
+  constexpr off_t kBytes = 64 << 20;
+  const std::string from = root_ + "/sparse";
+  std::ofstream(from) << "begin";
+  ASSERT_EQ(truncate(from.c_str(), kBytes), 0);
+  std::fstream(from, std::ios::in | std::ios::out | std::ios::binary).seekp(kBytes / 2) << "middle";
+  const Status copied = CopyFileSynced(from, root_ + "/copy");
+  ASSERT_TRUE(copied.ok()) << copied.message();
+  struct stat info = {};
+  ASSERT_EQ(stat((root_ + "/copy").c_str(), &info), 0);
+  EXPECT_EQ(info.st_size, kBytes);
+  EXPECT_LT(info.st_blocks * 512, kBytes / 8);
+  EXPECT_EQ(Text(root_ + "/copy"), Text(from));
 }
 
 TEST_F(DurableFolderTest, ACopyThatFindsNoRoomLeavesNothingBehind) {
