@@ -227,11 +227,24 @@ TEST_F(Elsewhere, AFullDiskIsTheWorkersFaultAndNotTheTrials) {
   ExpectFourTrialsEndWell(*worker, *tune);
 }
 
+// Four times two thirds of the disk: what a trial that has completed left there is nobody's.
+TEST_F(Elsewhere, WhatTrialsLeaveInTheirFoldersDoesNotFillTheDisk) {
+  const SmallDisk disk(away_ / "small", 300'000);
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
+  WriteScript("head -c 200000 /dev/zero > $TUNE_DIR/rest\ntune report acc=0.5\n");
+  Space("", 4, "limits: {max_concurrent: 1}\n");
+  const auto tune = StartTuner();
+  const auto worker = StartWorker("", "small");
+  ExpectFourTrialsEndWell(*worker, *tune);
+}
+
 // Trial 0 leaves no room on its way out: the next attempt of this machine cannot even begin.
 TEST_F(Elsewhere, ADiskThatIsFullWhenAnAttemptBeginsIsTheWorkersFaultAndNotTheTrials) {
   const SmallDisk disk(away_ / "small", 200'000);
   if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
-  WriteScript("tune report acc=0.5\ntest $TUNE_TRIAL = 0 && cat /dev/zero > $TUNE_DIR/rest\n:\n");
+  WriteScript(
+      "tune report acc=0.5\ntest $TUNE_TRIAL = 0 && rm -r $TUNE_DIR/* && cat /dev/zero > "
+      "$TUNE_DIR/../rest\n:\n");
   Space("", 4, "limits: {max_concurrent: 1}\n");
   const auto tune = StartTuner();
   const auto full = StartWorker("", "small");

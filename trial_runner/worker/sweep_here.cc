@@ -18,4 +18,10 @@ SweepHere Understand(const SweepInfo& info) {
   return sweep;
 }
 
+std::string SweepHere::FolderHere(const std::string& artifact_dir) const {
+  const bool is_elsewhere = found && artifact_dir.starts_with(wanted->artifacts + "/");
+  if (!is_elsewhere) return artifact_dir;
+  return found->artifacts + artifact_dir.substr(wanted->artifacts.size());
+}
+
 }  // namespace tune

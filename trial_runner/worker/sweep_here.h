@@ -25,6 +25,9 @@ struct SweepHere {
   std::optional<FoundPlace> found = {};
   // Their processes ended with others in them. They run alone from now on.
   std::set<TrialNumber> loners = {};
+
+  // A trial's folder, as it is named on this machine.
+  std::string FolderHere(const std::string& artifact_dir) const;
 };
 
 // Of what the tuner said of it.

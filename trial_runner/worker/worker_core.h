@@ -221,7 +221,6 @@ class WorkerCore {
   void SendKept(Running& running, const KeptCheckpoint& kept);
   void Drop(const CheckpointCache::Dropped& folders);
   bool HasOwnArtifacts(const AttemptRef& ref) const;
-  std::string FolderHere(const StartAttempt& start) const;
   std::optional<TrialEnd> EndForUnkept(const Status& status, Instant now);
   std::optional<TrialEnd> EndForUnobtained(const Status& status, Instant now);
   void OnEnd(ProcessId id, Process& process, int64_t lane, const TrialEnd& end, Instant now);

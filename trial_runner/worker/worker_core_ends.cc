@@ -104,7 +104,7 @@ void WorkerCore::Finish(StartAttempt ended, TrialEnd end) {
   // an attempt that goes on beside this one, under a lease of its own.
   const bool is_done = end.outcome == Outcome::kCompleted || end.outcome == Outcome::kStopped;
   if (is_done && ended.world_size == 1 && HasOwnArtifacts(ended.ref)) {
-    effects_.push_back(ClearTrialFolder{FolderHere(ended)});
+    effects_.push_back(ClearTrialFolder{SweepOf(ended.ref).FolderHere(ended.artifact_dir)});
   }
   if (ended.rank > 0 && !end.error.empty()) {
     end.error = "rank " + std::to_string(ended.rank) + ": " + end.error;

@@ -92,15 +92,6 @@ void WorkerCore::BeginOnceRestored(ProcessId id, Process& process, int64_t lane)
   effects_.push_back(ObtainCheckpoint{ref, path, cache_.Hold(ref, path)});
 }
 
-// The trial's folder as it is named on this machine.
-std::string WorkerCore::FolderHere(const StartAttempt& start) const {
-  const SweepHere& sweep = SweepOf(start.ref);
-  if (!sweep.found) return start.artifact_dir;
-  const std::string& artifacts = sweep.wanted->artifacts;
-  if (!start.artifact_dir.starts_with(artifacts + "/")) return start.artifact_dir;
-  return sweep.found->artifacts + start.artifact_dir.substr(artifacts.size());
-}
-
 void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
   Running& running = process.running.at(lane);
   running.is_held_back = false;
@@ -112,7 +103,7 @@ void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
   const SweepHere& sweep = SweepOf(start.ref);
   WorkPlace place{"", sweep.info.package.sha256, options_.cache};
   if (sweep.found) place = sweep.found->place;
-  start.artifact_dir = FolderHere(start);
+  start.artifact_dir = sweep.FolderHere(start.artifact_dir);
   if (running.restored) start.checkpoint_path = *running.restored;
   if (start.is_spread) place.address = options_.address;
   running.log_path = LogPath(start);
