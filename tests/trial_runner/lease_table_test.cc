@@ -64,6 +64,71 @@ TEST(LeaseTable, TrialsOfTwoSweepsHaveTheSameNumbersAndNothingElseInCommon) {
   EXPECT_EQ(table.GrantAhead(WorkerId{1}, first).sweep, ExperimentId{1});
 }
 
+// ---- several sweeps
+
+TEST(LeaseTable, WhatEachSweepHasIsTheSumOfItsRunningLeases) {
+  LeaseTable table;
+  table.AddWorker(WorkerId{1}, MixedDevices(), true);
+  const AttemptRef first{TrialNumber{0}, AttemptNumber{1}, {}, ExperimentId{1}};
+  const auto leases = table.Grant(Share(250), first);
+  ASSERT_EQ(leases.size(), 1u);
+  EXPECT_EQ(table.UsageOf(ExperimentId{1}).gpu_milli, 250);
+  EXPECT_EQ(table.UsageOf(ExperimentId{2}).gpu_milli, 0);
+  const AttemptRef queued = table.GrantAhead(WorkerId{1}, first);
+  EXPECT_EQ(table.UsageOf(ExperimentId{1}).gpu_milli, 250) << "what waits has nothing";
+  EXPECT_THAT(table.QueuesBeside(ExperimentId{2}), ElementsAre(WorkerId{1}));
+  EXPECT_TRUE(table.QueuesBeside(ExperimentId{1}).empty());
+  EXPECT_EQ(table.End(WorkerId{1}, leases[0].ref).begun->ref, queued);
+  EXPECT_EQ(table.UsageOf(ExperimentId{1}).gpu_milli, 250);
+  table.RemoveWorker(WorkerId{1});
+  EXPECT_EQ(table.UsageOf(ExperimentId{1}).gpu_milli, 0);
+}
+
+TEST(LeaseTable, AFencedLeaseKeepsItsRoomUntilItsEndOrItsSweepIsForgotten) {
+  for (const bool is_forgotten : {false, true}) {
+    LeaseTable table;
+    table.AddWorker(WorkerId{1}, MixedDevices(), false);
+    const AttemptRef first{TrialNumber{0}, AttemptNumber{1}, {}, ExperimentId{1}};
+    const int64_t free = table.Views()[0].free_cpu_milli;
+    const auto leases = table.Grant(Share(250), first);
+    table.Fence(WorkerId{1}, leases[0].ref);
+    EXPECT_EQ(table.running_count(), 0);
+    EXPECT_EQ(table.UsageOf(ExperimentId{1}).gpu_milli, 0);
+    EXPECT_LT(table.Views()[0].free_cpu_milli, free);
+    if (is_forgotten) {
+      table.ForgetFenced(ExperimentId{2});
+      EXPECT_LT(table.Views()[0].free_cpu_milli, free);
+      table.ForgetFenced(ExperimentId{1});
+    }
+    EXPECT_FALSE(table.End(WorkerId{1}, leases[0].ref).known);
+    EXPECT_EQ(table.Views()[0].free_cpu_milli, free);
+  }
+}
+
+TEST(LeaseTable, TheEmptiestThatCouldTakeItAreThoseWithTheFewestLeases) {
+  LeaseTable table;
+  WorkerCapacity four;
+  four.cpu_milli = 4 * kWholeMilli;
+  WorkerCapacity two;
+  two.cpu_milli = 2 * kWholeMilli;
+  table.AddWorker(WorkerId{1}, four, false);
+  table.AddWorker(WorkerId{2}, two, false);
+  table.AddWorker(WorkerId{3}, four, false);
+  ResourceRequest request;
+  request.cpu_milli = 4 * kWholeMilli;
+  EXPECT_THAT(table.EmptiestFor(request), ElementsAre(WorkerId{1}));
+  ResourceRequest small;
+  small.cpu_milli = kWholeMilli;
+  table.Grant(small, {TrialNumber{0}, AttemptNumber{1}, {}}, "", {WorkerId{2}, WorkerId{3}});
+  EXPECT_THAT(table.EmptiestFor(request), ElementsAre(WorkerId{3}));
+  request.cpu_milli = 5 * kWholeMilli;
+  EXPECT_TRUE(table.EmptiestFor(request).empty());
+  request.cpu_milli = 2 * kWholeMilli;
+  request.workers = 3;
+  request.spread = true;
+  EXPECT_THAT(table.EmptiestFor(request), ElementsAre(WorkerId{2}, WorkerId{3}));
+}
+
 // ---- a device falls away
 
 TEST(LeaseTable, ALostDeviceTakesItsRoomAlong) {

@@ -232,8 +232,9 @@ class Conductor {
 
     const ControllerOptions& options = controller_.options();
     artifacts_.emplace(options.artifact_root);
-    tuner_.emplace(Tuner::Parts{controller_.head(), store_, *doors_.gateway, *artifacts_, clock_, queue_},
-                   experiment_.id, last_step);
+    tuner_.emplace(
+        Tuner::Parts{controller_.head(), store_, *doors_.gateway, *artifacts_, clock_, queue_},
+        experiment_.id, last_step);
     control_.emplace(ArtifactsDirOf(surroundings_.db_path), controller_, *tuner_, queue_, clock_,
                      doors_.depot.get());
     if (const Status& s = control_->status(); !s.ok()) {
