@@ -1,6 +1,5 @@
 #include "tuner/experiment_controller.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace tune {
@@ -8,7 +7,8 @@ namespace tune {
 ExperimentController::ExperimentController(ControllerOptions options,
                                            std::unique_ptr<Searcher> searcher,
                                            std::unique_ptr<TrialScheduler> scheduler)
-    : sweep_(controller_.Enlist({}, std::move(options), std::move(searcher), std::move(scheduler))
+    : SweepView(controller_, {}),
+      sweep_(controller_.Enlist({}, std::move(options), std::move(searcher), std::move(scheduler))
                  .sweep) {}
 
 Transition ExperimentController::Apply(const std::vector<Event>& events, Instant now) {
@@ -19,17 +19,6 @@ Transition ExperimentController::Apply(const std::vector<Event>& events, Instant
   Transition transition = std::move(step.sweeps.at({}));
   transition.actions = std::move(step.actions);
   return transition;
-}
-
-bool ExperimentController::HasLocalWorker() const {
-  const std::vector<WorkerView> views = leases().Views();
-  return std::any_of(views.begin(), views.end(), [this](const WorkerView& view) {
-    return cluster().workers().At(view.worker).row.is_local;
-  });
-}
-
-std::string ExperimentController::WorkerName(WorkerId worker) const {
-  return cluster().workers().NameOf(worker);
 }
 
 }  // namespace tune

@@ -11,7 +11,7 @@
 #include "core/value.h"
 #include "trial_runner/lease_table.h"
 #include "trial_runner/placement.h"
-#include "tuner/experiment_controller.h"
+#include "tuner/sweep_view.h"
 
 namespace tune {
 namespace {
@@ -35,26 +35,25 @@ std::string DescribeFree(const WorkerView& view, const std::string& name) {
 // Why what is placed next is not placed; all that is looked at is the same for each of them.
 class Reasons {
  public:
-  explicit Reasons(const ExperimentController& controller) : controller_(controller) {
-    for (const auto& [worker, ref] : controller.leases().All()) holders_.emplace(ref.epoch, worker);
+  explicit Reasons(const SweepView& view) : view_(view) {
+    for (const auto& [worker, ref] : view.leases().All()) holders_.emplace(ref.epoch, worker);
   }
 
   std::string Of(const TrialRecord& trial) {
     if (trial.lease) {
       const auto holder = holders_.find(trial.lease->epoch);
       const WorkerId worker = holder == holders_.end() ? WorkerId{} : holder->second;
-      return "is queued on " + controller_.WorkerName(worker) +
-             ", and begins when a trial there ends";
+      return "is queued on " + view_.WorkerName(worker) + ", and begins when a trial there ends";
     }
     if (trial.retry_at) {
       return "backs off until " + FormatInstant(*trial.retry_at) + ": attempt " +
              std::to_string(trial.row.attempts) + " failed";
     }
     if (trial.is_paused()) return WhyPaused(trial);
-    return WhyPending(controller_.RequestOf(trial), trial.row.number);
+    return WhyPending(view_.RequestOf(trial), trial.row.number);
   }
 
-  std::string OfThoseToCome() { return WhyPending(controller_.Request(), std::nullopt); }
+  std::string OfThoseToCome() { return WhyPending(view_.Request(), std::nullopt); }
 
  private:
   std::string WhyPaused(const TrialRecord& trial) const {
@@ -68,16 +67,15 @@ class Reasons {
   }
 
   std::string WhyPending(const ResourceRequest& request, std::optional<TrialNumber> number) {
-    const LeaseTable& leases = controller_.leases();
-    if (controller_.is_ending()) return "is not begun: the sweep is about to end";
-    if (controller_.is_paused()) return "the sweep is paused";
-    const int64_t places = leases.running_count() + controller_.backing_off_count();
-    if (places >= controller_.max_concurrent()) {
+    const LeaseTable& leases = view_.leases();
+    if (view_.is_ending()) return "is not begun: the sweep is about to end";
+    if (view_.is_paused()) return "the sweep is paused";
+    const int64_t places = view_.running_count() + view_.backing_off_count();
+    if (places >= view_.max_concurrent()) {
       return "limits.max_concurrent: " + Counted(places, "place") + " of " +
-             std::to_string(controller_.max_concurrent()) + " taken" +
-             (controller_.backing_off_count() > 0
-                  ? ", " + std::to_string(controller_.backing_off_count()) +
-                        " by trials that back off"
+             std::to_string(view_.max_concurrent()) + " taken" +
+             (view_.backing_off_count() > 0
+                  ? ", " + std::to_string(view_.backing_off_count()) + " by trials that back off"
                   : "");
     }
     const std::string need = "it needs " + DescribeRequest(request);
@@ -94,17 +92,17 @@ class Reasons {
   }
 
   std::string CapacityOf(const WorkerView& view) const {
-    return controller_.WorkerName(view.worker) + " has " + DescribeCapacity(view.capacity);
+    return view_.WorkerName(view.worker) + " has " + DescribeCapacity(view.capacity);
   }
   std::string FreeOf(const WorkerView& view) const {
-    return DescribeFree(view, controller_.WorkerName(view.worker));
+    return DescribeFree(view, view_.WorkerName(view.worker));
   }
 
   std::string Workers(std::string (Reasons::*describe)(const WorkerView&) const) const {
     constexpr size_t kNamedMax = 8;
     std::string text;
     size_t count = 0;
-    for (const WorkerView& view : controller_.leases().Views()) {
+    for (const WorkerView& view : view_.leases().Views()) {
       if (view.is_draining || ++count > kNamedMax) continue;
       text += (text.empty() ? "" : "; ") + (this->*describe)(view);
     }
@@ -112,7 +110,7 @@ class Reasons {
     return text;
   }
 
-  const ExperimentController& controller_;
+  const SweepView& view_;
   std::map<LeaseEpoch, WorkerId> holders_;
 };
 
@@ -126,12 +124,12 @@ std::string Line(std::optional<TrialNumber> trial, int64_t count, const std::str
 
 }  // namespace
 
-std::vector<std::string> EncodeWorkers(const ExperimentController& controller) {
+std::vector<std::string> EncodeWorkers(const SweepView& sweep) {
   std::vector<std::string> lines;
-  const LeaseTable& leases = controller.leases();
+  const LeaseTable& leases = sweep.leases();
   for (const WorkerView& view : leases.Views()) {
-    const auto found = controller.workers().find(view.worker);
-    if (found == controller.workers().end()) continue;
+    const auto found = sweep.workers().find(view.worker);
+    if (found == sweep.workers().end()) continue;
     const WorkerRecord& record = found->second;
     Value slices = Value::MakeList();
     for (const LeaseTable::Lease& lease : leases.RunningOn(view.worker)) {
@@ -154,17 +152,17 @@ std::vector<std::string> EncodeWorkers(const ExperimentController& controller) {
   return lines;
 }
 
-std::vector<std::string> EncodeWaiting(const ExperimentController& controller, size_t lines_max) {
+std::vector<std::string> EncodeWaiting(const SweepView& view, size_t lines_max) {
   std::vector<std::string> lines;
-  Reasons reasons(controller);
-  for (const TrialRecord& trial : controller.trials()) {
+  Reasons reasons(view);
+  for (const TrialRecord& trial : view.trials()) {
     if (lines.size() + 1 >= lines_max) break;
     if (trial.is_over() || trial.is_running()) continue;
     lines.push_back(Line(trial.row.number, 1, reasons.Of(trial)));
   }
-  if (controller.HasMoreToCreate() && !controller.is_ending()) {
-    const int64_t made = static_cast<int64_t>(controller.trials().size());
-    const int64_t max = controller.trial_count_max();
+  if (view.HasMoreToCreate() && !view.is_ending()) {
+    const int64_t made = static_cast<int64_t>(view.trials().size());
+    const int64_t max = view.trial_count_max();
     lines.push_back(Line(std::nullopt, max < 0 ? -1 : max - made, reasons.OfThoseToCome()));
   }
   return lines;

@@ -11,17 +11,17 @@
 
 namespace tune {
 
-class ExperimentController;
+class SweepView;
 
 // Lines of JSON, one for each worker that holds leases or may get some: {"worker": "gpu-1",
 // "address": "10.0.0.7:4711", "is_local": false, "state": "draining", "cpus": 8, "slices":
 // [{"trial": 3, "cpus": 4}]}. The state is "alive", "draining" or "away": not connected, its trials
 // are waited for.
-std::vector<std::string> EncodeWorkers(const ExperimentController& controller);
+std::vector<std::string> EncodeWorkers(const SweepView& sweep);
 
 // Lines of JSON, one for each trial that waits, by number, at most `lines_max`; the last one is of
 // those that are still to come, if there are any: {"trial": 3, "count": 1, "why": "backs off until
 // ..."}, {"trial": null, "count": 12, "why": "..."}; -1: as many as there is time for.
-std::vector<std::string> EncodeWaiting(const ExperimentController& controller, size_t lines_max);
+std::vector<std::string> EncodeWaiting(const SweepView& view, size_t lines_max);
 
 }  // namespace tune

@@ -29,9 +29,9 @@ ControlAnswer WithinBounds(std::vector<std::string> lines) {
 
 }  // namespace
 
-ControlDesk::ControlDesk(const std::string& folder, const ExperimentController& controller,
-                         Tuner& tuner, EventQueue& queue, const Clock& clock, ArtifactDepot* depot)
-    : controller_(controller), tuner_(tuner), depot_(depot) {
+ControlDesk::ControlDesk(const std::string& folder, const SweepView& view, Tuner& tuner,
+                         EventQueue& queue, const Clock& clock, ArtifactDepot* depot)
+    : view_(view), tuner_(tuner), depot_(depot) {
   auto server = ControlServer::Start(folder, clock, [&queue] { queue.Wake(); });
   status_ = server.status();
   if (server.ok()) server_ = *std::move(server);
@@ -57,7 +57,7 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
     server_->Answer(arrival.client, Tell(arrival.request.verb));
     return OkStatus();
   }
-  Result<ControlPlan> plan = PlanControl(arrival.request, controller_, true);
+  Result<ControlPlan> plan = PlanControl(arrival.request, view_, true);
   if (!plan.ok()) {
     server_->Answer(arrival.client, {plan.status(), {}});
     return OkStatus();
@@ -78,11 +78,11 @@ ControlAnswer ControlDesk::Tell(ControlVerb verb) const {
     case ControlVerb::kDevices:
       return WithinBounds(DeviceLines());
     case ControlVerb::kWorkers:
-      return WithinBounds(EncodeWorkers(controller_));
+      return WithinBounds(EncodeWorkers(view_));
     case ControlVerb::kWaiting:
-      return WithinBounds(EncodeWaiting(controller_, kWaitingLinesMax));
+      return WithinBounds(EncodeWaiting(view_, kWaitingLinesMax));
     case ControlVerb::kState:
-      return {OkStatus(), {controller_.is_paused() ? kStatePaused : kStateRunning}};
+      return {OkStatus(), {view_.is_paused() ? kStatePaused : kStateRunning}};
     case ControlVerb::kTraffic:
       if (depot_ == nullptr) return {};
       return {OkStatus(), {std::to_string(depot_->BytesOfLastHour())}};
@@ -93,9 +93,9 @@ ControlAnswer ControlDesk::Tell(ControlVerb verb) const {
 
 std::vector<std::string> ControlDesk::DeviceLines() const {
   std::map<WorkerId, std::string> names;
-  for (const auto& [id, record] : controller_.workers()) names.emplace(id, record.row.name);
+  for (const auto& [id, record] : view_.workers()) names.emplace(id, record.row.name);
   std::vector<std::string> lines;
-  for (const DeviceStatus& device : DevicesOf(controller_.leases(), names, tuner_.device_use())) {
+  for (const DeviceStatus& device : DevicesOf(view_.leases(), names, tuner_.device_use())) {
     lines.push_back(EncodeDeviceStatus(device));
   }
   return lines;

@@ -12,7 +12,7 @@
 #include "trial_runner/package/artifact_depot.h"
 #include "tuner/control/control_server.h"
 #include "tuner/event_queue.h"
-#include "tuner/experiment_controller.h"
+#include "tuner/sweep_view.h"
 #include "tuner/tuner.h"
 
 namespace tune {
@@ -21,8 +21,8 @@ class ControlDesk {
  public:
   // Listens in `folder` (<db stem>.artifacts) from now on. All others outlive it. `queue` is woken
   // when there is something to serve. `depot`: null where no worker sends checkpoints.
-  ControlDesk(const std::string& folder, const ExperimentController& controller, Tuner& tuner,
-              EventQueue& queue, const Clock& clock, ArtifactDepot* depot);
+  ControlDesk(const std::string& folder, const SweepView& view, Tuner& tuner, EventQueue& queue,
+              const Clock& clock, ArtifactDepot* depot);
 
   // Why nobody can reach it; the sweep goes on without.
   const Status& status() const { return status_; }
@@ -39,7 +39,7 @@ class ControlDesk {
   ControlAnswer Tell(ControlVerb verb) const;
   std::vector<std::string> DeviceLines() const;
 
-  const ExperimentController& controller_;
+  const SweepView& view_;
   Tuner& tuner_;
   ArtifactDepot* const depot_;
   Status status_;

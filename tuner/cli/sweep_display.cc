@@ -17,16 +17,12 @@ namespace tune {
 
 class SweepDisplay::State {
  public:
-  State(const ExperimentController& controller, const StoredExperiment& experiment,
-        std::string db_path, Instant now)
-      : controller_(controller),
-        experiment_(experiment),
-        db_path_(std::move(db_path)),
-        begun_at_(now) {
+  State(const SweepView& view, const StoredExperiment& experiment, std::string db_path, Instant now)
+      : view_(view), experiment_(experiment), db_path_(std::move(db_path)), begun_at_(now) {
     // What an earlier life told of is not told again, nor counted as this one's pace.
-    was_resumed_ = !controller_.trials().empty();
-    told_.resize(controller_.trials().size());
-    for (size_t i = 0; i < told_.size(); ++i) told_[i] = controller_.trials()[i].is_over();
+    was_resumed_ = !view_.trials().empty();
+    told_.resize(view_.trials().size());
+    for (size_t i = 0; i < told_.size(); ++i) told_[i] = view_.trials()[i].is_over();
   }
 
   void Update(Instant now, bool is_last) {
@@ -43,26 +39,26 @@ class SweepDisplay::State {
     summary.metric = experiment_.metric;
     // A tuner that was made to end at once leaves its sweep running, and running without a tuner is
     // being interrupted, as `tune list` says from then on.
-    const ExperimentStatus status = controller_.status();
+    const ExperimentStatus status = view_.status();
     summary.status = ExperimentStatusName(
         status == ExperimentStatus::kRunning ? ExperimentStatus::kInterrupted : status);
-    summary.was_paused = controller_.is_paused();
+    summary.was_paused = view_.is_paused();
     summary.experiment = experiment_.id.value;
-    summary.mode = controller_.options().spec.mode;
-    summary.repeat = RepeatCount(controller_.options().spec.search);
+    summary.mode = view_.options().spec.mode;
+    summary.repeat = RepeatCount(view_.options().spec.search);
     summary.best = Best();
     summary.better_failed = BetterFailed(summary.best);
     if (!summary.best) summary.why_no_best = WhyNoBest();
     summary.front = Front();
-    const ExperimentSpec& spec = controller_.options().spec;
-    summary.doubts = controller_.doubts();
+    const ExperimentSpec& spec = view_.options().spec;
+    summary.doubts = view_.doubts();
     summary.elapsed = now - begun_at_;
     const Duration since_creation = now - experiment_.created_at;
     if (was_resumed_ && since_creation > summary.elapsed) summary.since_creation = since_creation;
     summary.db_path = db_path_;
     summary.resume_line = ResumeLine();
     int64_t longest = 0;
-    for (const TrialRecord& trial : controller_.trials()) {
+    for (const TrialRecord& trial : view_.trials()) {
       const TrialRow& row = trial.row;
       ++summary.trial_count;
       summary.failed_count += row.status == TrialStatus::kError ? 1 : 0;
@@ -83,7 +79,7 @@ class SweepDisplay::State {
   // Those that failed, or that a person or a limit ended, are no saving.
   int64_t WithoutEarlyStopping(int64_t longest) const {
     int64_t iterations = 0;
-    for (const TrialRecord& trial : controller_.trials()) {
+    for (const TrialRecord& trial : view_.trials()) {
       const TrialRow& row = trial.row;
       const bool is_early =
           row.stop_reason == StopReason::kScheduler || row.status == TrialStatus::kPaused;
@@ -99,18 +95,17 @@ class SweepDisplay::State {
     SweepSnapshot snapshot;
     snapshot.name = experiment_.name;
     snapshot.metric = experiment_.metric;
-    snapshot.mode = controller_.options().spec.mode;
-    snapshot.samples = controller_.trial_count_max();
-    snapshot.is_paused = controller_.is_paused();
-    for (const TrialRecord& trial : controller_.trials()) Count(trial, now, snapshot);
+    snapshot.mode = view_.options().spec.mode;
+    snapshot.samples = view_.trial_count_max();
+    snapshot.is_paused = view_.is_paused();
+    for (const TrialRecord& trial : view_.trials()) Count(trial, now, snapshot);
     if (snapshot.samples >= 0) {
-      snapshot.pending_count +=
-          snapshot.samples - static_cast<int64_t>(controller_.trials().size());
+      snapshot.pending_count += snapshot.samples - static_cast<int64_t>(view_.trials().size());
     }
-    snapshot.rungs = controller_.scheduler().Rungs();
+    snapshot.rungs = view_.scheduler().Rungs();
     snapshot.best = Best();
     if (!snapshot.best) snapshot.why_no_best = WhyNoBest();
-    for (const WorkerView& worker : controller_.leases().Views()) {
+    for (const WorkerView& worker : view_.leases().Views()) {
       ++snapshot.worker_count;
       snapshot.cpu_milli_total += worker.capacity.cpu_milli;
       snapshot.cpu_milli_used += worker.capacity.cpu_milli - worker.free_cpu_milli;
@@ -130,10 +125,10 @@ class SweepDisplay::State {
     if (snapshot.is_paused) return std::nullopt;
     SweepPace pace;
     pace.samples = snapshot.samples;
-    pace.longest = LongestTrial(controller_.options().spec);
-    pace.rung_share = RungShare(controller_.options().spec);
+    pace.longest = LongestTrial(view_.options().spec);
+    pace.rung_share = RungShare(view_.options().spec);
     for (const RungView& rung : snapshot.rungs) pace.rungs.push_back(rung.milestone);
-    for (const TrialRecord& trial : controller_.trials()) {
+    for (const TrialRecord& trial : view_.trials()) {
       Duration run_time = Seconds(trial.row.run_seconds);
       const bool is_running = trial.row.status == TrialStatus::kRunning;
       if (is_running) run_time = run_time + (now - trial.attempt.started_at);
@@ -168,17 +163,17 @@ class SweepDisplay::State {
     running.iteration = row.iterations;
     running.last_value = row.last_value;
     running.best_value = row.best_value;
-    if (trial.attempt.worker) running.worker = controller_.WorkerName(*trial.attempt.worker);
+    if (trial.attempt.worker) running.worker = view_.WorkerName(*trial.attempt.worker);
     running.running_for = now - trial.attempt.started_at;
     snapshot.running.push_back(std::move(running));
   }
 
   // Nothing with one objective.
   std::string Front() const {
-    const ExperimentSpec& spec = controller_.options().spec;
+    const ExperimentSpec& spec = view_.options().spec;
     if (spec.more_objectives.empty()) return "";
     std::vector<ObjectiveValues> trials;
-    for (const TrialRecord& trial : controller_.trials()) {
+    for (const TrialRecord& trial : view_.trials()) {
       if (trial.whole_values.empty() || trial.row.status == TrialStatus::kError) continue;
       trials.push_back({trial.row.number.value, trial.whole_values});
     }
@@ -186,11 +181,11 @@ class SweepDisplay::State {
   }
 
   std::optional<BestSoFar> Best() const {
-    const ExperimentSpec& spec = controller_.options().spec;
+    const ExperimentSpec& spec = view_.options().spec;
     const int64_t repeat = RepeatCount(spec.search);
     if (repeat > 1 && spec.more_objectives.empty()) return BestOfMeans(repeat, spec.mode);
     const TrialRecord* best = nullptr;
-    for (const TrialRecord& trial : controller_.trials()) {
+    for (const TrialRecord& trial : view_.trials()) {
       const TrialRow* const row = best == nullptr ? nullptr : &best->row;
       if (MayBeBest(trial.row) && IsBetterTrial(trial.row, row, spec.mode)) best = &trial;
     }
@@ -199,12 +194,12 @@ class SweepDisplay::State {
 
   std::optional<BestSoFar> BestOfMeans(int64_t repeat, Mode mode) const {
     std::vector<Run> runs;
-    for (const TrialRecord& trial : controller_.trials())
+    for (const TrialRecord& trial : view_.trials())
       runs.push_back({trial.row.number.value, trial.row.status, trial.row.best_value});
     std::vector<ConfigurationRuns> ranked = RankConfigurations(runs, repeat, mode);
     if (ranked.empty()) return std::nullopt;
     const auto number = static_cast<size_t>(ranked.front().best_trial);
-    BestSoFar best = Described(controller_.trials()[number]);
+    BestSoFar best = Described(view_.trials()[number]);
     best.runs = std::move(ranked.front());
     return best;
   }
@@ -212,10 +207,10 @@ class SweepDisplay::State {
   // The best of the failed trials, where it has a better value than the best one. Of runs of a
   // configuration none is compared alone.
   std::optional<FailedBest> BetterFailed(const std::optional<BestSoFar>& best) const {
-    const Mode mode = controller_.options().spec.mode;
+    const Mode mode = view_.options().spec.mode;
     std::optional<FailedBest> failed;
     if (best && best->runs) return failed;
-    for (const TrialRecord& trial : controller_.trials()) {
+    for (const TrialRecord& trial : view_.trials()) {
       const TrialRow& row = trial.row;
       if (!row.best_value || MayBeBest(row)) continue;
       const bool beats_best = !best || IsBetter(*row.best_value, best->value, mode);
@@ -228,8 +223,8 @@ class SweepDisplay::State {
   std::string WhyNoBest() const {
     NoBest none;
     none.has_failed_best = BetterFailed({}).has_value();
-    none.is_constrained = !controller_.options().spec.scores.constrained_names().empty();
-    for (const TrialRecord& trial : controller_.trials())
+    none.is_constrained = !view_.options().spec.scores.constrained_names().empty();
+    for (const TrialRecord& trial : view_.trials())
       none.has_iterations = none.has_iterations || trial.row.iterations > 0;
     return none.Why(Printable(experiment_.metric));
   }
@@ -242,14 +237,14 @@ class SweepDisplay::State {
     described.config = best.ConfigurationOfBest().ToNested();
     described.earlier_configs = best.best_lineage;
     const auto* checkpoint =
-        controller_.checkpoints().Nearest(best.row.number, described.iteration, best.best_lineage);
+        view_.checkpoints().Nearest(best.row.number, described.iteration, best.best_lineage);
     if (checkpoint != nullptr) described.checkpoint_path = checkpoint->ref.path;
     return described;
   }
 
   std::vector<EndedTrial> TakeEnded() {
     std::vector<EndedTrial> ended;
-    const std::vector<TrialRecord>& trials = controller_.trials();
+    const std::vector<TrialRecord>& trials = view_.trials();
     told_.resize(trials.size());
     for (size_t i = 0; i < trials.size(); ++i) {
       if (told_[i] || !trials[i].is_over()) continue;
@@ -264,7 +259,7 @@ class SweepDisplay::State {
     return ended;
   }
 
-  const ExperimentController& controller_;
+  const SweepView& view_;
   const StoredExperiment experiment_;
   const std::string db_path_;
   const Instant begun_at_;
@@ -274,9 +269,9 @@ class SweepDisplay::State {
   LiveScreen screen_;
 };
 
-SweepDisplay::SweepDisplay(const ExperimentController& controller,
-                           const StoredExperiment& experiment, std::string db_path, Instant now)
-    : state_(std::make_unique<State>(controller, experiment, std::move(db_path), now)) {}
+SweepDisplay::SweepDisplay(const SweepView& view, const StoredExperiment& experiment,
+                           std::string db_path, Instant now)
+    : state_(std::make_unique<State>(view, experiment, std::move(db_path), now)) {}
 
 SweepDisplay::~SweepDisplay() = default;
 

@@ -8,15 +8,15 @@
 #include <string>
 
 #include "core/time.h"
-#include "tuner/experiment_controller.h"
 #include "tuner/store.h"
+#include "tuner/sweep_view.h"
 
 namespace tune {
 
 class SweepDisplay {
  public:
-  SweepDisplay(const ExperimentController& controller, const StoredExperiment& experiment,
-               std::string db_path, Instant now);
+  SweepDisplay(const SweepView& view, const StoredExperiment& experiment, std::string db_path,
+               Instant now);
   ~SweepDisplay();
 
   // Shows what has changed, at most as often as is useful.

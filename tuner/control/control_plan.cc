@@ -32,14 +32,14 @@ std::string Named(const TrialRecord& trial) {
   return "trial " + std::to_string(trial.row.number.value);
 }
 
-int64_t RunningCount(const ExperimentController& controller) {
-  return std::count_if(
-      controller.trials().begin(), controller.trials().end(),
-      [](const TrialRecord& t) { return t.is_running() && !t.is_over() && !t.is_paused(); });
+int64_t RunningCount(const SweepView& view) {
+  return std::count_if(view.trials().begin(), view.trials().end(), [](const TrialRecord& t) {
+    return t.is_running() && !t.is_over() && !t.is_paused();
+  });
 }
 
-int64_t OpenCount(const ExperimentController& controller) {
-  return std::count_if(controller.trials().begin(), controller.trials().end(),
+int64_t OpenCount(const SweepView& view) {
+  return std::count_if(view.trials().begin(), view.trials().end(),
                        [](const TrialRecord& t) { return !t.is_over(); });
 }
 
@@ -61,15 +61,15 @@ constexpr char kNoneSoFar[] = " (none was written so far; with --now nothing is 
 // What a command does to one trial.
 class TrialCommand {
  public:
-  TrialCommand(const ControlRequest& request, const ExperimentController& controller,
-               const TrialRecord& trial, bool is_alive)
+  TrialCommand(const ControlRequest& request, const SweepView& view, const TrialRecord& trial,
+               bool is_alive)
       : request_(request),
-        sweep_(controller.options().name),
+        sweep_(view.options().name),
         trial_(trial),
         runs_(is_alive && trial.is_running() && !trial.is_paused()),
         is_alive_(is_alive),
-        has_checkpoint_(controller.checkpoints().Latest(trial.row.number) != nullptr),
-        is_sweep_paused_(is_alive && controller.is_paused()) {}
+        has_checkpoint_(view.checkpoints().Latest(trial.row.number) != nullptr),
+        is_sweep_paused_(is_alive && view.is_paused()) {}
 
   Result<ControlPlan> Plan() const {
     if (trial_.is_over()) {
@@ -144,28 +144,27 @@ class TrialCommand {
   const bool is_sweep_paused_;
 };
 
-Result<const TrialRecord*> FindTrial(const ExperimentController& controller, TrialNumber number) {
-  const std::vector<TrialRecord>& trials = controller.trials();
+Result<const TrialRecord*> FindTrial(const SweepView& view, TrialNumber number) {
+  const std::vector<TrialRecord>& trials = view.trials();
   const int64_t count = static_cast<int64_t>(trials.size());
   if (number.value < count) return &trials[static_cast<size_t>(number.value)];
   const std::string have = count == 0   ? "no trial yet"
                            : count == 1 ? "trial 0 alone"
                                         : "trials 0 to " + std::to_string(count - 1);
-  const int64_t to_come = controller.trial_count_max();
-  const bool is_to_come = controller.HasMoreToCreate() && (to_come < 0 || number.value < to_come);
-  return NotFound(controller.options().name +
-                  (is_to_come ? " has not begun trial " : " has no trial ") +
+  const int64_t to_come = view.trial_count_max();
+  const bool is_to_come = view.HasMoreToCreate() && (to_come < 0 || number.value < to_come);
+  return NotFound(view.options().name + (is_to_come ? " has not begun trial " : " has no trial ") +
                   std::to_string(number.value) + (is_to_come ? " yet" : "") + "; it has " + have);
 }
 
 // What a command does to the whole sweep.
 class SweepCommand {
  public:
-  SweepCommand(const ControlRequest& request, const ExperimentController& controller, bool is_alive)
+  SweepCommand(const ControlRequest& request, const SweepView& view, bool is_alive)
       : request_(request),
-        controller_(controller),
-        sweep_(controller.options().name),
-        running_count_(RunningCount(controller)),
+        view_(view),
+        sweep_(view.options().name),
+        running_count_(RunningCount(view)),
         is_alive_(is_alive) {}
 
   Result<ControlPlan> Plan() const {
@@ -192,7 +191,7 @@ class SweepCommand {
       return FailedPrecondition(sweep_ + " does not run, and goes on only with tune resume " +
                                 sweep_ + "; one trial of it can be paused with --trial N");
     }
-    if (controller_.is_paused() && !request_.now) {
+    if (view_.is_paused() && !request_.now) {
       return FailedPrecondition(sweep_ + " is paused already; tune unpause " + sweep_ + " goes on");
     }
     const std::string running =
@@ -208,15 +207,13 @@ class SweepCommand {
 
   bool HasCheckpoints() const {
     return running_count_ == 0 ||
-           std::any_of(controller_.trials().begin(), controller_.trials().end(),
-                       [&](const TrialRecord& trial) {
-                         return controller_.checkpoints().Latest(trial.row.number) != nullptr;
-                       });
+           std::any_of(view_.trials().begin(), view_.trials().end(), [&](const TrialRecord& trial) {
+             return view_.checkpoints().Latest(trial.row.number) != nullptr;
+           });
   }
 
   Result<ControlPlan> Unpause() const {
-    if (is_alive_ && controller_.is_paused())
-      return Planned(UnpauseRequested{}, sweep_ + " goes on");
+    if (is_alive_ && view_.is_paused()) return Planned(UnpauseRequested{}, sweep_ + " goes on");
     return FailedPrecondition(
         sweep_ + (is_alive_ ? " is not paused; a trial that was paused alone "
                               "goes on with --trial N"
@@ -224,7 +221,7 @@ class SweepCommand {
   }
 
   Result<ControlPlan> Stop() const {
-    const int64_t open_count = OpenCount(controller_);
+    const int64_t open_count = OpenCount(view_);
     const Event event = StopRequested{std::nullopt, request_.now};
     if (!is_alive_) {
       return Planned(event, sweep_ + " is STOPPED: " +
@@ -243,7 +240,7 @@ class SweepCommand {
 
   // Trials that run go on as they are; a limit counts for them, too.
   Result<ControlPlan> Set() const {
-    const ExperimentSpec& spec = controller_.options().spec;
+    const ExperimentSpec& spec = view_.options().spec;
     Value document = spec.document;
     for (const std::string& setting : request_.settings) {
       TUNE_RETURN_IF_ERROR(NameSetting(ApplyOverride(setting, document)));
@@ -286,8 +283,8 @@ class SweepCommand {
     if (!is_alive_) return NotFound(sweep_ + " does not run: no worker is connected");
     std::vector<const WorkerRow*> found;
     std::string names;
-    for (const auto& [id, record] : controller_.workers()) {
-      if (record.row.is_local || !controller_.leases().HasWorker(id)) continue;
+    for (const auto& [id, record] : view_.workers()) {
+      if (record.row.is_local || !view_.leases().HasWorker(id)) continue;
       names += (names.empty() ? "" : ", ") + record.row.name;
       if (record.row.name == wanted || record.row.address == wanted) found.push_back(&record.row);
     }
@@ -297,12 +294,12 @@ class SweepCommand {
     }
     if (found.size() > 1) return FailedPrecondition(WhichOf(found));
     const WorkerRow& worker = *found.front();
-    if (controller_.leases().IsAway(worker.worker)) {
+    if (view_.leases().IsAway(worker.worker)) {
       return FailedPrecondition("worker " + wanted +
                                 " is not connected; its trials are waited for");
     }
-    const auto runs = std::count_if(
-        controller_.trials().begin(), controller_.trials().end(), [&](const TrialRecord& trial) {
+    const auto runs =
+        std::count_if(view_.trials().begin(), view_.trials().end(), [&](const TrialRecord& trial) {
           return trial.is_running() && trial.attempt.worker == worker.worker;
         });
     return Planned(WorkerDrainRequested{worker.worker},
@@ -323,7 +320,7 @@ class SweepCommand {
   }
 
   const ControlRequest& request_;
-  const ExperimentController& controller_;
+  const SweepView& view_;
   const std::string& sweep_;
   const int64_t running_count_;
   const bool is_alive_;
@@ -331,22 +328,22 @@ class SweepCommand {
 
 }  // namespace
 
-Result<ControlPlan> PlanControl(const ControlRequest& request,
-                                const ExperimentController& controller, bool is_alive) {
-  const std::string& sweep = controller.options().name;
+Result<ControlPlan> PlanControl(const ControlRequest& request, const SweepView& view,
+                                bool is_alive) {
+  const std::string& sweep = view.options().name;
   if (request.sweep != sweep) {
     return FailedPrecondition("this tuner runs " + sweep + ", not " + request.sweep);
   }
-  const ExperimentStatus status = controller.status();
+  const ExperimentStatus status = view.status();
   if (status == ExperimentStatus::kFinished || status == ExperimentStatus::kStopped) {
     return FailedPrecondition(sweep + " is over (" + ExperimentStatusName(status) + ")");
   }
-  if (is_alive && controller.is_ending() && !(request.verb == ControlVerb::kStop && request.now)) {
+  if (is_alive && view.is_ending() && !(request.verb == ControlVerb::kStop && request.now)) {
     return FailedPrecondition(sweep + " is about to end");
   }
-  if (!request.trial) return SweepCommand(request, controller, is_alive).Plan();
-  TUNE_ASSIGN_OR_RETURN(const TrialRecord* const trial, FindTrial(controller, *request.trial));
-  return TrialCommand(request, controller, *trial, is_alive).Plan();
+  if (!request.trial) return SweepCommand(request, view, is_alive).Plan();
+  TUNE_ASSIGN_OR_RETURN(const TrialRecord* const trial, FindTrial(view, *request.trial));
+  return TrialCommand(request, view, *trial, is_alive).Plan();
 }
 
 Result<std::vector<std::string>> ControlAtRest(const ControlRequest& request,

@@ -12,8 +12,8 @@
 #include "tuner/artifact_store.h"
 #include "tuner/control/control_request.h"
 #include "tuner/event.h"
-#include "tuner/experiment_controller.h"
 #include "tuner/store.h"
+#include "tuner/sweep_view.h"
 
 namespace tune {
 
@@ -24,8 +24,8 @@ struct ControlPlan {
 
 // kNotFound: no such trial. kFailedPrecondition: there is one, but it is over, paused already, not
 // paused; the sweep is over or about to be. `is_alive`: a tuner runs the sweep.
-Result<ControlPlan> PlanControl(const ControlRequest& request,
-                                const ExperimentController& controller, bool is_alive);
+Result<ControlPlan> PlanControl(const ControlRequest& request, const SweepView& view,
+                                bool is_alive);
 
 // Does what is asked on a stored sweep that no tuner runs; the caller holds the writer's lock. One
 // step of the journal: attempts of the earlier life end as lost, as they do at a resume, then the
