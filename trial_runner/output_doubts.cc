@@ -62,6 +62,7 @@ std::string OutputDoubts::OnLeading(const std::vector<std::optional<OutputFindin
   const OutputFinding& leading = *found[leader];
   ++report_count_;
   if (std::string note = OnLag(found, leader); !note.empty()) return note;
+  if (std::string note = OnOrder(found, leader); !note.empty()) return note;
   if (std::string note = OnLine(leading, pattern); !note.empty()) return note;
   if (!first_) {
     first_ = last_ = leading;
@@ -151,6 +152,7 @@ std::string OutputDoubts::OnLag(const std::vector<std::optional<OutputFinding>>&
                            found[i]->stream == found[leader]->stream;  // Two pipes have no order.
     if (is_behind && lag.is_new) ++lag.reports_with;
     if (lag.is_new) ++lag.reports_with_new;
+    lag.was_stale = lag.was_stale || (found[i] && !lag.is_new);
     if (found[i]) lag.reported = found[i]->value;
     lag.is_new = false;
     const bool is_always = is_behind && lag.reports_with == report_count_ - 1;
@@ -158,6 +160,21 @@ std::string OutputDoubts::OnLag(const std::vector<std::optional<OutputFinding>>&
   }
   if (metric.empty() || std::exchange(has_noted_lag_, true)) return "";
   return NoteOnLag(metric, found[leader]->metric);
+}
+
+// Once none came between two leading values, and once two did: they come in one order and then in
+// another.
+std::string OutputDoubts::OnOrder(const std::vector<std::optional<OutputFinding>>& found,
+                                  size_t leader) {
+  for (size_t i = 0; i < lags_.size(); ++i) {
+    const Lag& lag = lags_[i];
+    if (i == leader || !found[i] || !lag.is_deciding || !lag.was_stale || !lag.is_more_often)
+      continue;
+    if (found[i]->stream != found[leader]->stream || std::exchange(has_noted_order_, true))
+      continue;
+    return NoteOnOrder(found[i]->metric, found[leader]->metric);
+  }
+  return "";
 }
 
 // Each report had a new one, and there is one more: either it is printed before the leading one and

@@ -51,6 +51,7 @@ class OutputDoubts {
     int64_t reports_with_new = 0;    // Of all reports.
     std::optional<double> reported;  // In the latest one.
     bool is_deciding = false;        // Which trial is the best depends on it.
+    bool was_stale = false;          // A report had the value of the one before.
     bool is_new = false;
     bool is_more_often = false;  // It has had several values between two reports.
   };
@@ -64,6 +65,7 @@ class OutputDoubts {
   std::string OnTime(const OutputFinding& before, const OutputFinding& leading,
                      const OutputPattern& pattern);
   std::string OnLag(const std::vector<std::optional<OutputFinding>>& found, size_t leader);
+  std::string OnOrder(const std::vector<std::optional<OutputFinding>>& found, size_t leader);
   std::string OnComma(const OutputFinding& leading);
   std::string CommaSoFar(const std::string& metric) const;
   std::string OnTwins(const OutputFinding& before, const OutputFinding& leading);
@@ -99,6 +101,7 @@ class OutputDoubts {
   bool has_noted_units_ = false;
   bool has_noted_rest_ = false;
   bool has_noted_lag_ = false;
+  bool has_noted_order_ = false;
   bool has_noted_percent_ = false;
   bool has_noted_states_ = false;
   bool has_noted_redraws_ = false;

@@ -291,6 +291,14 @@ std::string NoteOnLag(const std::string& metric, const std::string& leading) {
          leading + "', which makes the report; write report_on: " + metric;
 }
 
+std::string NoteOnOrder(const std::string& metric, const std::string& leading) {
+  return "'" + metric + "' is printed before '" + leading +
+         "' and then behind it, or not once for "
+         "each: reports have a '" +
+         metric + "' that is older than their '" + leading +
+         "'; print them in one order, or in one line";
+}
+
 std::string NoteOnLeftOver(const std::string& metric, const std::string& leading) {
   return "the last '" + metric + "' is printed behind the last '" + leading +
          "' and counts for no iteration: if each '" + metric + "' belongs to the '" + leading +

@@ -56,6 +56,8 @@ std::string NoteOnState(const std::string& metric, const std::string& before,
                         const std::string& now);
 // `metric` is printed behind the leading one, of which the name.
 std::string NoteOnLag(const std::string& metric, const std::string& leading);
+// They are printed in one order and then in another.
+std::string NoteOnOrder(const std::string& metric, const std::string& leading);
 // The last value of `metric` is printed behind the last one of the leading one.
 std::string NoteOnLeftOver(const std::string& metric, const std::string& leading);
 

@@ -706,6 +706,24 @@ TEST_F(OutputMetricsTest, AMetricBehindTheLeadingOneIsToldOf) {
       << "it is printed more often";
 }
 
+TEST_F(OutputMetricsTest, PartsOfAMetricThatChangeTheirOrderAreToldOf) {
+  const auto notes = [this](const std::string& text, const std::vector<std::string>& wanted) {
+    metrics_.emplace(Rules({"power", "delay"}), wanted);
+    return Notes(metrics_->Read(OutputStream::kStdout, text));
+  };
+  const std::string turning =
+      "power: 1\ndelay: 1\ndelay: 2\npower: 2\npower: 3\ndelay: 3\ndelay: 4\npower: 4\n";
+  EXPECT_THAT(notes(turning, {"power", "delay"}),
+              ElementsAre(StartsWith("'power' is printed before 'delay' and then behind it")));
+  EXPECT_THAT(notes(turning, {"delay"}), IsEmpty()) << "it decides nothing";
+  EXPECT_THAT(notes("power: 1\ndelay: 1\ndelay: 2\ndelay: 3\n", {"power", "delay"}), IsEmpty())
+      << "it is printed once";
+  EXPECT_THAT(
+      notes("power: 1\npower: 2\ndelay: 1\npower: 3\npower: 4\ndelay: 2\n", {"power", "delay"}),
+      IsEmpty())
+      << "it is printed more often";
+}
+
 // What is printed once before the loop hides that each report has the value of the one before: what
 // is left over at the end tells it, where the best trial depends on it.
 TEST_F(OutputMetricsTest, ADecidingValueThatIsLeftOverIsToldAtTheEnd) {
