@@ -25,7 +25,7 @@ class LeaseGiver {
   void Fill();
   // Once a step, after filling: what can be placed nowhere, and who waits how long.
   void LookAtWaiting();
-  // When somebody may get the claim, or counts as older.
+  // When somebody may get the claim.
   std::optional<Instant> NextDeadline() const;
 
   // Whose turn is next, and the workers that are kept for one; for people.
