@@ -152,10 +152,6 @@ Status CopyFile(const std::string& from, const std::string& to, bool is_synced) 
   return OkStatus();
 }
 
-Status CopyFileSynced(const std::string& from, const std::string& to) {
-  return CopyFile(from, to, /*is_synced=*/true);
-}
-
 Status SyncFolder(const std::string& folder) {
   const FileDescriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.is_open()) return ErrnoStatus("open", folder);

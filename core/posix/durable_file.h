@@ -25,7 +25,6 @@ Status WriteFileSynced(const std::string& path, std::string_view text);
 // Creates or replaces `to` with the contents of the regular file `from`, without going through our
 // memory where the file system can, holes as holes; and syncs it, or leaves that to the caller.
 Status CopyFile(const std::string& from, const std::string& to, bool is_synced);
-Status CopyFileSynced(const std::string& from, const std::string& to);
 
 // The folder and those above it that are missing; the names of those made here are durable.
 Status MakeFolderSynced(const std::string& path);

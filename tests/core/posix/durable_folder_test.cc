@@ -315,7 +315,7 @@ TEST_F(DurableFolderTest, CopiesHolesAsHoles) {
   std::ofstream(from) << "begin";
   ASSERT_EQ(truncate(from.c_str(), kBytes), 0);
   std::fstream(from, std::ios::in | std::ios::out | std::ios::binary).seekp(kBytes / 2) << "middle";
-  const Status copied = CopyFileSynced(from, root_ + "/copy");
+  const Status copied = CopyFile(from, root_ + "/copy", /*is_synced=*/true);
   ASSERT_TRUE(copied.ok()) << copied.message();
   struct stat info = {};
   ASSERT_EQ(stat((root_ + "/copy").c_str(), &info), 0);
@@ -352,7 +352,7 @@ TEST_F(DurableFolderTest, CopiesThroughMemoryWhereTheFileSystemCannot) {
   watched_.fail_at = 0;
   watched_.error = EXDEV;
   watch = &watched_;
-  const Status copied = CopyFileSynced(root_ + "/model", root_ + "/copy");
+  const Status copied = CopyFile(root_ + "/model", root_ + "/copy", /*is_synced=*/true);
   watch = nullptr;
   EXPECT_TRUE(copied.ok()) << copied.message();
   EXPECT_EQ(Text(root_ + "/copy"), Text(root_ + "/model"));
@@ -361,10 +361,10 @@ TEST_F(DurableFolderTest, CopiesThroughMemoryWhereTheFileSystemCannot) {
 TEST_F(DurableFolderTest, CopiesOverWhatWasThereWhateverItsLength) {
   for (const char* const text : {"longer than what follows", "short", ""}) {
     std::ofstream(root_ + "/model") << text;
-    ASSERT_TRUE(CopyFileSynced(root_ + "/model", root_ + "/copy").ok());
+    ASSERT_TRUE(CopyFile(root_ + "/model", root_ + "/copy", /*is_synced=*/true).ok());
     EXPECT_EQ(Text(root_ + "/copy"), text);
   }
-  EXPECT_FALSE(CopyFileSynced(root_ + "/nothing", root_ + "/copy").ok());
+  EXPECT_FALSE(CopyFile(root_ + "/nothing", root_ + "/copy", /*is_synced=*/true).ok());
 }
 
 TEST_F(DurableFolderTest, TwoOfOneNameStandSideBySide) {
