@@ -78,20 +78,32 @@ Result<Transition> FollowStep(const JournalStep& step, ExperimentController& con
   return controller.Apply(events, step.at);
 }
 
-Result<int64_t> Replay(Store& store, ExperimentId experiment, ExperimentController& controller) {
+namespace {
+
+// Errors of `take` carry the step. Returns the last one, 0 for none.
+Result<int64_t> TakeInOrder(Store& store, ExperimentId experiment, const StepTaker& take) {
   int64_t last_step = 0;
-  bool is_of_older_build = false;
   TUNE_RETURN_IF_ERROR(store.EachStep(experiment, [&](const JournalStep& step) -> Status {
     const auto place = [&step] { return "journal step " + std::to_string(step.step); };
     if (step.step != last_step + 1) {
       return DataLoss(place() + " follows step " + std::to_string(last_step));
     }
-    const Result<Transition> rows = FollowStep(step, controller);
-    if (!rows.ok()) return rows.status().At(place());
-    is_of_older_build = !IsStream(step.events);
+    if (const Status taken = take(step); !taken.ok()) return taken.At(place());
     last_step = step.step;
     return OkStatus();
   }));
+  return last_step;
+}
+
+}  // namespace
+
+Result<int64_t> Replay(Store& store, ExperimentId experiment, ExperimentController& controller) {
+  bool is_of_older_build = false;
+  TUNE_ASSIGN_OR_RETURN(const int64_t last_step,
+                        TakeInOrder(store, experiment, [&](const JournalStep& step) {
+                          is_of_older_build = !IsStream(step.events);
+                          return FollowStep(step, controller).status();
+                        }));
   if (is_of_older_build) {
     controller.WriteAllWorkers();
     return last_step;
@@ -192,23 +204,17 @@ Result<int64_t> EnlistStored(const StoredExperiment& experiment, const std::stri
   OpenSweep& open = controller.Enlist(experiment.id, std::move(parts.options),
                                       std::move(parts.searcher), std::move(parts.scheduler), share);
   open.sweep.RestoreSuggestions(std::move(suggestions));
-  int64_t last_step = 0;
-  const Status read = store.EachStep(experiment.id, [&](const JournalStep& step) -> Status {
-    const std::string place = "journal step " + std::to_string(step.step);
-    if (step.step != last_step + 1) {
-      return DataLoss(place + " follows step " + std::to_string(last_step));
-    }
+  const auto follow = [&](const JournalStep& step) -> Status {
     if (!IsStream(step.events)) {
-      return FailedPrecondition(place + " was taken by an older program; tune resume " +
-                                experiment.name + " goes on with it alone");
+      return FailedPrecondition("it was taken by an older program; tune resume " + experiment.name +
+                                " goes on with it alone");
     }
-    const Result<std::vector<SweepEvent>> stream = DecodeStream(step.events);
-    if (!stream.ok()) return stream.status().At(place);
-    controller.Follow(experiment.id, *stream);
-    last_step = step.step;
+    TUNE_ASSIGN_OR_RETURN(const std::vector<SweepEvent> stream, DecodeStream(step.events));
+    controller.Follow(experiment.id, stream);
     return OkStatus();
-  });
-  if (!read.ok()) return read.At(experiment.name);
+  };
+  const Result<int64_t> last_step = TakeInOrder(store, experiment.id, follow);
+  if (!last_step.ok()) return last_step.status().At(experiment.name);
   TUNE_ASSIGN_OR_RETURN(const std::vector<TrialRow> stored, store.ReadTrials(experiment.id));
   TUNE_RETURN_IF_ERROR(CompareTrials(stored, open.sweep.trials()).At(experiment.name));
   return last_step;
