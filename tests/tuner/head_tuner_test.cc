@@ -8,6 +8,7 @@
 #include "core/check.h"
 #include "core/json.h"
 #include "tests/tuner/temp_folder.h"
+#include "tests/tuner/tuner_parts.h"
 #include "tuner/recovery.h"
 #include "tuner/spec_reader.h"
 #include "tuner/sqlite/sqlite_store.h"
@@ -17,18 +18,6 @@ namespace tune {
 namespace {
 
 constexpr int64_t kIterations = 3;
-
-class SetClock final : public Clock {
- public:
-  Instant Now() const override { return now; }
-  Instant now{1'000'000'000};
-};
-
-class NoArtifacts final : public ArtifactStore {
- public:
-  Status Remove(const std::string& /*path*/) override { return OkStatus(); }
-  bool Has(const std::string& /*path*/) const override { return true; }
-};
 
 // A worker that outlives its connection, and does what it is told.
 class Worker final : public WorkerLink {
@@ -194,8 +183,8 @@ class HeadTuner : public ::testing::Test {
   }
 
   const TempFolder folder_;
-  SetClock clock_;
-  NoArtifacts artifacts_;
+  testing::SetClock clock_;
+  testing::FullShelves artifacts_;
   EventQueue* queue_ = nullptr;
   Worker worker_{queue_};
   std::unique_ptr<Life> life_;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "tests/tuner/controller_world.h"
 #include "tuner/recovery.h"
 
 namespace tune::testing {
@@ -50,19 +51,8 @@ void Start(HeadWorld::Worker& worker, const StartAttempt& start) {
 }  // namespace
 
 ExperimentSpec HeadWorld::MakeSpec(int64_t samples) {
-  ExperimentSpec spec;
-  spec.name = "sweep";
-  spec.metric = "value";
-  spec.mode = Mode::kMax;
-  spec.samples = samples;
-  spec.trainable = Value("curve");
-  spec.failure.backoff = Duration{};
+  ExperimentSpec spec = ControllerWorld::MakeSpec(samples);
   spec.failure.max_failures = 1000;
-  Value space = Value::MakeMap();
-  Value domain = Value::MakeMap();
-  domain.Set("uniform", Value(Value::List{Value(0.0), Value(1.0)}));
-  space.Set("x", domain);
-  spec.space = space;
   return spec;
 }
 

@@ -6,18 +6,13 @@
 #include "core/json.h"
 #include "tests/tuner/controller_world.h"
 #include "tests/tuner/temp_folder.h"
+#include "tests/tuner/tuner_parts.h"
 #include "tuner/sqlite/sqlite_store.h"
 
 namespace tune {
 namespace {
 
 using testing::ControllerWorld;
-
-class SetClock final : public Clock {
- public:
-  Instant Now() const override { return now; }
-  Instant now{1'000'000'000};
-};
 
 class KeptLink final : public WorkerLink {
  public:
@@ -37,12 +32,6 @@ class KeptLink final : public WorkerLink {
   }
 
   std::vector<ToWorker> sent;
-};
-
-class NoArtifacts final : public ArtifactStore {
- public:
-  Status Remove(const std::string& /*path*/) override { return OkStatus(); }
-  bool Has(const std::string& /*path*/) const override { return true; }
 };
 
 // A tuner with a worker of another machine, on a real database.
@@ -81,9 +70,9 @@ class TunerTest : public ::testing::Test {
   }
 
   const TempFolder folder_;
-  SetClock clock_;
+  testing::SetClock clock_;
   KeptLink link_;
-  NoArtifacts artifacts_;
+  testing::FullShelves artifacts_;
   EventQueue queue_;
   std::unique_ptr<SqliteStore> store_;
   ExperimentId experiment_;
