@@ -1,6 +1,6 @@
 // The workers as one: who is there (worker_book.h), who holds what (trial_runner/lease_table.h),
 // and what it means for leases that a worker joins, breaks off, comes back or leaves. That is told
-// as notices, in order; whose a lease is the cluster does not know.
+// as notices, in order. Of sweeps it knows the numbers that leases carry.
 //
 // Thread rule: one thread. Pure: time is an argument.
 #pragma once

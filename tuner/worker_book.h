@@ -30,7 +30,7 @@ class WorkerBook {
   const WorkerRecord& Add(const WorkerJoined& event, Instant now);
   // One of an earlier life of the tuner.
   void Restore(const WorkerRow& row);
-  // Those that have gone too: whoever has, or had, a lease of this sweep.
+  // Those that have gone too: whoever has, or had, a lease.
   const std::map<WorkerId, WorkerRecord>& all() const { return workers_; }
   bool Has(WorkerId worker) const { return workers_.contains(worker); }
   WorkerRecord& At(WorkerId worker) { return workers_.at(worker); }
