@@ -13,6 +13,8 @@ inline constexpr size_t kSpecBytesMax = 4u << 20;
 inline constexpr int64_t kSpecNodesMax =
     1'000'000;  // Values of a YAML text, its aliases written out.
 inline constexpr size_t kNameBytesMax = 200;
+inline constexpr int64_t kPriorityMax = 1'000;    // Of a sweep on a head, up and down.
+inline constexpr int64_t kWeightMax = 1'000'000;  // Likewise.
 inline constexpr size_t kExpressionBytesMax = 4096;
 inline constexpr int kExpressionDepthMax = 64;   // Parentheses, signs and powers within each other.
 inline constexpr int kExpressionStackMax = 256;  // Values that wait for an operator.

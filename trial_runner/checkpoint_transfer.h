@@ -77,12 +77,12 @@ class IncomingCheckpoint {
 class CheckpointDepot {
  public:
   virtual ~CheckpointDepot() = default;
-  virtual bool Sees(const std::string& nonce) = 0;
+  virtual bool Sees(const SeeNonce& see) = 0;
   // kInvalidArgument: such a checkpoint is not taken, ever; kResourceExhausted: there is no room
   // for it; kUnavailable: it comes in already.
   virtual Result<std::unique_ptr<IncomingCheckpoint>> Receive(const PutCheckpoint& put) = 0;
   // kNotFound: it is not here.
-  virtual Result<std::unique_ptr<PackageSource>> Open(const std::string& path) = 0;
+  virtual Result<std::unique_ptr<PackageSource>> Open(const GetCheckpoint& get) = 0;
 };
 
 // ---- the worker's end

@@ -16,10 +16,10 @@ constexpr Duration kLease = Seconds(60);
 
 OpenSweep& Controller::Enlist(ExperimentId id, ControllerOptions options,
                               std::unique_ptr<Searcher> searcher,
-                              std::unique_ptr<TrialScheduler> scheduler, const Share& share) {
+                              std::unique_ptr<TrialScheduler> scheduler) {
   auto& sweeps = board_.sweeps();
-  const auto [entry, is_new] = sweeps.try_emplace(id, id, std::move(options), std::move(searcher),
-                                                  std::move(scheduler), share);
+  const auto [entry, is_new] =
+      sweeps.try_emplace(id, id, std::move(options), std::move(searcher), std::move(scheduler));
   TUNE_CHECK(is_new);
   OpenSweep& open = entry->second;
   for (const auto& [worker, record] : cluster().workers().all()) {

@@ -30,9 +30,11 @@ class Controller {
 
   // A new one, or one whose steps follow (Follow).
   OpenSweep& Enlist(ExperimentId id, ControllerOptions options, std::unique_ptr<Searcher> searcher,
-                    std::unique_ptr<TrialScheduler> scheduler, const Share& share = {});
+                    std::unique_ptr<TrialScheduler> scheduler);
   // One that has ended in this life.
   void Release(ExperimentId id);
+  // One whose own steps could not be followed, before the first step of this life.
+  void Discard(ExperimentId id) { board_.sweeps().erase(id); }
   const std::map<ExperimentId, OpenSweep>& sweeps() const { return board_.sweeps(); }
   OpenSweep& At(ExperimentId id) { return board_.sweeps().at(id); }
 

@@ -179,6 +179,25 @@ Status ReadSamplesAndSeed(const SpecSection& root, ExperimentSpec& spec) {
   return OkStatus();
 }
 
+Status ReadShare(const SpecSection& root, Share& share) {
+  const std::string bound = std::to_string(limits::kPriorityMax);
+  TUNE_RETURN_IF_ERROR(root.ReadInt("priority", -limits::kPriorityMax, limits::kPriorityMax,
+                                    "an integer from -" + bound + " to " + bound, share.priority));
+  TUNE_RETURN_IF_ERROR(root.ReadInt("weight", 1, limits::kWeightMax,
+                                    "an integer from 1 to " + std::to_string(limits::kWeightMax),
+                                    share.weight));
+  const Value* const owner = root.Find("owner");
+  if (owner == nullptr) return OkStatus();
+  const bool is_name = owner->is_string() && !owner->AsString().empty() &&
+                       owner->AsString().size() <= limits::kNameBytesMax;
+  if (!is_name) {
+    return root.Expected(*owner, "owner",
+                         "a name of 1 to " + std::to_string(limits::kNameBytesMax) + " bytes");
+  }
+  share.owner = owner->AsString();
+  return OkStatus();
+}
+
 // A program of the user's would have to find its other ranks by itself.
 Status CheckRanks(const SpecSection& root, const ExperimentSpec& spec) {
   if (spec.resources.workers == 1 || spec.trainable.is_null()) return OkStatus();
@@ -220,6 +239,7 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
   TUNE_RETURN_IF_ERROR(ReadLimits(root, spec.limits));
   TUNE_RETURN_IF_ERROR(ReadFailure(root, spec.failure));
   TUNE_RETURN_IF_ERROR(ReadCheckpoint(root, spec.checkpoint));
+  TUNE_RETURN_IF_ERROR(ReadShare(root, spec.share));
   return ReadName(root, file, spec);
 }
 
@@ -241,6 +261,10 @@ Status CheckSweepName(std::string_view name) {
 
 Status CheckNewSweepName(std::string_view name) {
   TUNE_RETURN_IF_ERROR(CheckSweepName(name));
+  if (name == "packages" || name == "head.log") {  // Older databases may have such ones.
+    return InvalidArgument("read \"" + std::string(name) +
+                           "\", expected another name: a head keeps its own things there");
+  }
   if (!name.starts_with('-')) return OkStatus();
   return InvalidArgument("read " + Shown(Value(std::string(name))) +
                          ", expected a name that does not begin with '-': commands would take it "

@@ -46,6 +46,15 @@ struct CheckpointPolicy {
   std::optional<int64_t> disk_budget_bytes;  // Over the sweep.
 };
 
+// What the sweep is due on a head that others use too.
+struct Share {
+  int64_t priority = 0;  // Higher ones are served first.
+  int64_t weight = 100;  // Of an owner's two with the same priority, one with twice the weight gets
+                         // twice.
+  std::string owner = {};  // Owners share evenly; those that nobody has named are one.
+  friend bool operator==(const Share&, const Share&) = default;
+};
+
 // That no trial is stopped early: what stands under `scheduler`.
 bool IsFifo(const Value& scheduler);
 
@@ -81,6 +90,7 @@ struct ExperimentSpec {
   SweepLimits limits;
   FailurePolicy failure;
   CheckpointPolicy checkpoint;
+  Share share;
   std::string base_dir;  // Relative paths are relative to it: the space file's folder.
   Value document;        // The whole file after --set, as it is stored in `experiments.spec`.
   std::vector<Secret> secrets;  // What the file said of them; in no document (secrets.h).

@@ -32,6 +32,9 @@ std::vector<size_t> FairOrder(const std::vector<Claimant>& claimants, const Usag
     const Claimant& a = claimants[left];
     const Claimant& b = claimants[right];
     if (Rank(a, now) != Rank(b, now)) return Rank(a, now) > Rank(b, now);
+    const __int128 owner_a = Dominant(a.used_by_owner, total);
+    const __int128 owner_b = Dominant(b.used_by_owner, total);
+    if (owner_a != owner_b) return owner_a < owner_b;
     // Dominant share by weight, without fractions.
     const __int128 share_a = Dominant(a.used, total) * b.share.weight;
     const __int128 share_b = Dominant(b.used, total) * a.share.weight;

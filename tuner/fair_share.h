@@ -1,6 +1,7 @@
 // Which of several sweeps is given the next lease: the one that has least of what it is due
-// (dominant resource fairness: Ghodsi et al., NSDI 2011, with weights), those of a higher priority
-// first. Shares are those of the moment, so nobody is in debt for what it had before.
+// (dominant resource fairness: Ghodsi et al., NSDI 2011), those of a higher priority first. Owners
+// share evenly, the sweeps of an owner by their weights. Shares are those of the moment, so nobody
+// is in debt for what it had before.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -12,19 +13,15 @@
 #include "core/ids.h"
 #include "core/time.h"
 #include "trial_runner/lease_table.h"
+#include "tuner/experiment_spec.h"
 
 namespace tune {
-
-// What a sweep is due beside others.
-struct Share {
-  int64_t priority = 0;  // Higher ones are served first.
-  int64_t weight = 100;  // Of two with the same priority, one with twice the weight gets twice.
-};
 
 struct Claimant {
   ExperimentId sweep;
   Share share;
   Usage used;
+  Usage used_by_owner;                   // By all its sweeps, those too that want no more.
   std::optional<Instant> waiting_since;  // It wants more, and got none since then.
 };
 

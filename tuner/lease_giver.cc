@@ -1,6 +1,8 @@
 #include "tuner/lease_giver.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "tuner/fair_share.h"
@@ -41,9 +43,20 @@ std::vector<OpenSweep*> LeaseGiver::InTurn() {
   for (auto& [id, sweep] : board_.sweeps()) {
     if (!sweep.sweep.HasPlace()) continue;
     open.push_back(&sweep);
-    claimants.push_back({id, sweep.share, leases.UsageOf(id), sweep.waiting_since});
+    const Share& share = sweep.sweep.options().spec.share;
+    claimants.push_back({id, share, leases.UsageOf(id), {}, sweep.waiting_since});
   }
   if (open.size() < 2) return open;
+  std::map<std::string_view, Usage> by_owner;
+  for (const auto& [id, sweep] : board_.sweeps()) {
+    Usage& sum = by_owner[sweep.sweep.options().spec.share.owner];
+    const Usage used = leases.UsageOf(id);
+    sum.cpu_milli += used.cpu_milli;
+    sum.gpu_milli += used.gpu_milli;
+  }
+  for (Claimant& claimant : claimants) {
+    claimant.used_by_owner = by_owner.at(claimant.share.owner);
+  }
   std::vector<OpenSweep*> turn;
   for (const size_t i : FairOrder(claimants, leases.Total(), board_.now())) {
     turn.push_back(open[i]);

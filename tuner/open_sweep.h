@@ -11,7 +11,6 @@
 #include <string>
 #include <utility>
 
-#include "tuner/fair_share.h"
 #include "tuner/sweep.h"
 #include "tuner/transition.h"
 
@@ -19,15 +18,12 @@ namespace tune {
 
 struct OpenSweep {
   OpenSweep(ExperimentId number, ControllerOptions options, std::unique_ptr<Searcher> searcher,
-            std::unique_ptr<TrialScheduler> scheduler, const Share& due)
-      : id(number),
-        sweep(std::move(options), std::move(searcher), std::move(scheduler), out),
-        share(due) {}
+            std::unique_ptr<TrialScheduler> scheduler)
+      : id(number), sweep(std::move(options), std::move(searcher), std::move(scheduler), out) {}
 
   const ExperimentId id;
   Transition out;  // Of this step; its actions are taken as they come.
   Sweep sweep;
-  Share share;
 
   // During a step: it was told something, its time first.
   bool is_touched = false;

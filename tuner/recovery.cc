@@ -197,12 +197,12 @@ Result<RecoveredExperiment> Recover(const StoredExperiment& experiment,
 }
 
 Result<int64_t> EnlistStored(const StoredExperiment& experiment, const std::string& artifacts_dir,
-                             const Share& share, Store& store, Controller& controller) {
+                             Store& store, Controller& controller) {
   TUNE_RETURN_IF_ERROR(CheckVersion(experiment));
   TUNE_ASSIGN_OR_RETURN(SweepParts parts, PartsOfStored(experiment, artifacts_dir, store));
   TUNE_ASSIGN_OR_RETURN(auto suggestions, store.ReadSuggestions(experiment.id));
   OpenSweep& open = controller.Enlist(experiment.id, std::move(parts.options),
-                                      std::move(parts.searcher), std::move(parts.scheduler), share);
+                                      std::move(parts.searcher), std::move(parts.scheduler));
   open.sweep.RestoreSuggestions(std::move(suggestions));
   const auto follow = [&](const JournalStep& step) -> Status {
     if (!IsStream(step.events)) {
@@ -213,11 +213,15 @@ Result<int64_t> EnlistStored(const StoredExperiment& experiment, const std::stri
     controller.Follow(experiment.id, stream);
     return OkStatus();
   };
-  const Result<int64_t> last_step = TakeInOrder(store, experiment.id, follow);
-  if (!last_step.ok()) return last_step.status().At(experiment.name);
-  TUNE_ASSIGN_OR_RETURN(const std::vector<TrialRow> stored, store.ReadTrials(experiment.id));
-  TUNE_RETURN_IF_ERROR(CompareTrials(stored, open.sweep.trials()).At(experiment.name));
-  return last_step;
+  Result<int64_t> last_step = TakeInOrder(store, experiment.id, follow);
+  if (last_step.ok()) {
+    const auto stored = store.ReadTrials(experiment.id);
+    const Status same = stored.ok() ? CompareTrials(*stored, open.sweep.trials()) : stored.status();
+    if (!same.ok()) last_step = same;
+  }
+  if (last_step.ok()) return last_step;
+  controller.Discard(experiment.id);
+  return last_step.status().At(experiment.name);
 }
 
 Status RestoreWorkers(Store& store, Controller& controller) {
@@ -230,6 +234,54 @@ Status RestoreWorkers(Store& store, Controller& controller) {
   for (auto& [id, row] : by_id) workers.push_back(std::move(row));
   const Status restored = controller.RestoreCluster(workers);
   return restored.ok() ? restored : DataLoss(restored.message() + kChangedByOtherMeans);
+}
+
+namespace {
+
+bool IsSameWorker(const WorkerRow& a, const WorkerRow& b) {
+  return a.joined_at == b.joined_at && a.session == b.session && a.name == b.name &&
+         a.is_local == b.is_local;
+}
+
+// Takes a sweep's workers among those of the others. False: one of them is another one there.
+bool TakeWorkers(const std::vector<WorkerRow>& rows, std::map<WorkerId, WorkerRow>& known) {
+  for (const WorkerRow& row : rows) {
+    const auto found = known.find(row.worker);
+    if (found != known.end() && !IsSameWorker(found->second, row)) return false;
+  }
+  for (const WorkerRow& row : rows) known.emplace(row.worker, row);
+  return true;
+}
+
+bool IsAskTell(const StoredExperiment& experiment) {
+  const Result<Value> spec = ParseJson(experiment.spec);
+  const Value* const trainable = spec.ok() && spec->is_map() ? spec->Find("trainable") : nullptr;
+  return trainable != nullptr && *trainable == Value("ask-tell");
+}
+
+}  // namespace
+
+Result<TakenUp> EnlistRunning(const std::string& artifacts_dir, Store& store,
+                              Controller& controller) {
+  TUNE_ASSIGN_OR_RETURN(const std::vector<StoredExperiment> experiments, store.ListExperiments());
+  TakenUp taken;
+  std::map<WorkerId, WorkerRow> known;
+  for (const StoredExperiment& experiment : experiments) {
+    if (experiment.status != ExperimentStatus::kRunning || IsAskTell(experiment)) continue;
+    TUNE_ASSIGN_OR_RETURN(const std::vector<WorkerRow> rows, store.ReadWorkers(experiment.id));
+    if (!TakeWorkers(rows, known)) {
+      taken.apart.push_back(experiment);
+      continue;
+    }
+    const Result<int64_t> last_step = EnlistStored(experiment, artifacts_dir, store, controller);
+    if (last_step.ok()) {
+      taken.last_steps[experiment.id] = *last_step;
+    } else {
+      taken.refused.push_back(last_step.status());
+    }
+  }
+  TUNE_RETURN_IF_ERROR(RestoreWorkers(store, controller));
+  return taken;
 }
 
 }  // namespace tune

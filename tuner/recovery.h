@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -57,10 +58,21 @@ Status CompareTrials(const std::vector<TrialRow>& stored, const std::vector<Tria
 // Refuses what Recover refuses, and one whose last step was taken by a build without streams: such
 // a one goes on alone first.
 Result<int64_t> EnlistStored(const StoredExperiment& experiment, const std::string& artifacts_dir,
-                             const Share& share, Store& store, Controller& controller);
+                             Store& store, Controller& controller);
 // The workers of all its sweeps, which had them together: each has rows of all. kDataLoss where
 // they do not go together with what the sweeps hold.
 Status RestoreWorkers(Store& store, Controller& controller);
+
+// What a head's earlier life left RUNNING.
+struct TakenUp {
+  std::map<ExperimentId, int64_t> last_steps;  // Of those that are enlisted, with their workers.
+  // A tuner of its own ran it, on workers of its own: each is enlisted later, and told that its
+  // tuner was restarted.
+  std::vector<StoredExperiment> apart;
+  std::vector<Status> refused;  // Why one stays closed: nothing of it is changed.
+};
+Result<TakenUp> EnlistRunning(const std::string& artifacts_dir, Store& store,
+                              Controller& controller);
 
 struct RecoveredExperiment {
   std::unique_ptr<ExperimentController> controller;

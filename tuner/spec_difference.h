@@ -22,8 +22,9 @@ std::vector<std::string> DescribeSpecDifferences(const ExperimentSpec& stored,
                                                  const ExperimentSpec& file);
 
 // What may change while a sweep goes on.
-inline constexpr std::array<std::string_view, 6> kSettings = {
-    "trainable", "resources", "stop", "limits", "failure", "checkpoint"};
+inline constexpr std::array<std::string_view, 9> kSettings = {
+    "trainable",  "resources", "stop",   "limits", "failure",
+    "checkpoint", "priority",  "weight", "owner"};
 
 // `document` of a sweep with another one's settings in place of its own. What the other leaves out
 // has its default again.

@@ -25,7 +25,7 @@ using testing::HasSubstr;
 class Depot : public ::testing::Test {
  protected:
   void SetUp() override {
-    Open();
+    MakeDepot();
     saved_ = folder_ / "saved";
     fs::create_directories(saved_ + "/data/deep");
     Write("manifest.json", "{}");
@@ -33,7 +33,10 @@ class Depot : public ::testing::Test {
     Write("data/empty", "");
     chmod(Write("data/run.sh", "#!/bin/sh\n").c_str(), 0755);
   }
-  void Open(int64_t bytes_max = 1 << 20) {
+  Result<std::unique_ptr<PackageSource>> Open(const std::string& path) {
+    return depot_->Open({Ref(3, 1, 1), path});
+  }
+  void MakeDepot(int64_t bytes_max = 1 << 20) {
     depot_.reset();
     depot_ = *ArtifactDepot::Make({root(), bytes_max});
   }
@@ -76,7 +79,7 @@ class Depot : public ::testing::Test {
 
   TempFolder folder_;
   std::string saved_;
-  std::unique_ptr<ArtifactDepot> depot_;
+  std::shared_ptr<ArtifactDepot> depot_;
 };
 
 TEST_F(Depot, AFolderComesToTheSameFolder) {
@@ -89,7 +92,7 @@ TEST_F(Depot, AFolderComesToTheSameFolder) {
   EXPECT_EQ(access((*path + "/data/run.sh").c_str(), X_OK), 0);
   EXPECT_THAT(Below("/.incoming"), testing::IsEmpty());
   // And back.
-  const auto source = depot_->Open(*path);
+  const auto source = Open(*path);
   ASSERT_TRUE(source.ok()) << source.status().message();
   EXPECT_EQ(TextOf(**source), TextOf(*text));
 }
@@ -158,16 +161,16 @@ TEST_F(Depot, NamesAreLookedAtFirst) {
   for (const std::string& path :
        {std::string("/etc"), root(), root() + "/3", root() + "/../other/checkpoint_1",
         root() + "/3/../../tls", root() + "/3/attempt_1.log", root() + "//3/checkpoint_1"}) {
-    EXPECT_EQ(depot_->Open(path).status().code(), StatusCode::kInvalidArgument) << path;
+    EXPECT_EQ(Open(path).status().code(), StatusCode::kInvalidArgument) << path;
   }
-  EXPECT_EQ(depot_->Open(root() + "/3/checkpoint_000009").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(Open(root() + "/3/checkpoint_000009").status().code(), StatusCode::kNotFound);
 }
 
 TEST_F(Depot, TheSizeIsBoundedByTheLimitAndByTheDisk) {
   const PackageName large = {std::string(64, 'a'), (1 << 20) + 1};
   EXPECT_THAT(depot_->Receive({Ref(3, 1, 1), "checkpoint_1", large}).status().message(),
               HasSubstr("larger than the tuner takes, 1048576"));
-  Open(int64_t{1} << 60);
+  MakeDepot(int64_t{1} << 60);
   const PackageName huge = {std::string(64, 'a'), int64_t{1} << 59};
   EXPECT_EQ(depot_->Receive({Ref(3, 1, 1), "checkpoint_1", huge}).status().code(),
             StatusCode::kResourceExhausted);
@@ -179,11 +182,11 @@ TEST_F(Depot, TheSizeIsBoundedByTheLimitAndByTheDisk) {
 
 TEST_F(Depot, SeesWhatIsWrittenIntoItsFolderAndNothingElse) {
   const std::string nonce(kNonceBytes, 'a');
-  EXPECT_FALSE(depot_->Sees(nonce));
+  EXPECT_FALSE(depot_->Sees({nonce}));
   std::ofstream(root() + "/" + NonceFile(nonce)) << "something else";
-  EXPECT_FALSE(depot_->Sees(nonce));
+  EXPECT_FALSE(depot_->Sees({nonce}));
   std::ofstream(root() + "/" + NonceFile(nonce)) << nonce;
-  EXPECT_TRUE(depot_->Sees(nonce));
+  EXPECT_TRUE(depot_->Sees({nonce}));
 }
 
 TEST_F(Depot, ALinkInACheckpointIsNotSent) {

@@ -93,7 +93,7 @@ class CheckpointCalls : public ::testing::Test {
   TempFolder folder_;
   GatheringSink sink_;
   GatheringTunerSink worker_sink_;
-  std::unique_ptr<ArtifactDepot> depot_;
+  std::shared_ptr<ArtifactDepot> depot_;
   std::unique_ptr<WorkerGateway> gateway_;
   std::unique_ptr<TunerChannel> worker_;
   std::unique_ptr<CheckpointChannel> checkpoints_;

@@ -350,7 +350,8 @@ class FetchTest : public testing::Test {
  protected:
   void Serve() {
     WorkerGateway::Options options;
-    options.package = &package_;
+    packages_.Add({&package_, [](const PackageSource*) {}});
+    options.packages = &packages_;
     options.local_secret = "secret";
     gateway_ = *WorkerGateway::Start(options, sink_);
     tuner_ = {*ParseNetworkAddress(gateway_->address()), "secret"};
@@ -367,6 +368,7 @@ class FetchTest : public testing::Test {
   }
 
   GatheringSink sink_;
+  PackageShelf packages_;
   TextPackage package_{std::string(3 * limits::kPackagePieceBytes + 5, 'x') + "end"};
   std::unique_ptr<WorkerGateway> gateway_;
   TunerEndpoint tuner_;

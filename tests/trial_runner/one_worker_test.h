@@ -82,7 +82,7 @@ class OneWorkerTest : public ::testing::Test {
 
   GatheringSink sink_;
   std::string folder_;
-  std::unique_ptr<ArtifactDepot> depot_;
+  std::shared_ptr<ArtifactDepot> depot_;
   std::unique_ptr<WorkerGateway> gateway_;
   std::unique_ptr<ScriptedProgram> worker_;
   WorkerId id_;

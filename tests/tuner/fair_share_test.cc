@@ -18,7 +18,8 @@ constexpr Instant kNow{1'000'000'000'000};
 Instant Before(Duration since) { return kNow + Duration{-since.us}; }
 
 Claimant Of(int64_t id, int64_t cpus, int64_t gpus = 0, Share share = {}) {
-  return {ExperimentId{id}, share, {cpus * kWholeMilli, gpus * kWholeMilli}, {}};
+  const Usage used{cpus * kWholeMilli, gpus * kWholeMilli};
+  return {ExperimentId{id}, share, used, {}, {}};
 }
 
 // The ids in turn, on a pool of 100 CPUs and 10 GPUs.
@@ -41,6 +42,18 @@ TEST(FairOrder, TwiceTheWeightIsDueTwiceAsMuch) {
   const Share heavy{0, 200};
   EXPECT_THAT(Turn({Of(1, 5), Of(2, 9, 0, heavy)}), ElementsAre(2, 1));
   EXPECT_THAT(Turn({Of(1, 5), Of(2, 11, 0, heavy)}), ElementsAre(1, 2));
+}
+
+TEST(FairOrder, OwnersShareEvenlyHoweverManySweepsTheyHave) {
+  const auto owned = [](int64_t id, int64_t cpus, const char* owner, int64_t all) {
+    Claimant claimant = Of(id, cpus, 0, {0, 100, owner});
+    claimant.used_by_owner.cpu_milli = all * kWholeMilli;
+    return claimant;
+  };
+  // Of ada's three sweeps each has less than bob's one.
+  const std::vector<Claimant> claimants = {owned(1, 5, "ada", 15), owned(2, 4, "ada", 15),
+                                           owned(3, 12, "bob", 12), owned(4, 6, "ada", 15)};
+  EXPECT_THAT(Turn(claimants), ElementsAre(3, 2, 1, 4));
 }
 
 TEST(FairOrder, AHigherPriorityIsFirstWhateverItHasUntilAnotherHasWaitedLong) {

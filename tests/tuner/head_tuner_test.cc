@@ -122,7 +122,7 @@ class HeadTuner : public ::testing::Test {
   void Enlist(const StoredExperiment& experiment) {
     if (experiment.status != ExperimentStatus::kRunning) return;
     const Result<int64_t> last =
-        EnlistStored(experiment, "/artifacts", Share{}, *life_->store, *life_->controller);
+        EnlistStored(experiment, "/artifacts", *life_->store, *life_->controller);
     ASSERT_TRUE(last.ok()) << last.status().message();
     life_->tuner->Begin(experiment.id, *last);
   }

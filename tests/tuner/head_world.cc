@@ -62,7 +62,7 @@ HeadWorld::HeadWorld(const HeadOptions& options)
 ExperimentId HeadWorld::Open(const ExperimentSpec& spec, const Share& share) {
   const ExperimentId id{++last_sweep_};
   stored[id].spec = spec;
-  stored[id].share = share;
+  stored[id].spec.share = share;
   EnlistAt(*controller_, id);
   Apply({HeadEvent{DeadlinePassed{}}});
   return id;
@@ -238,7 +238,7 @@ void HeadWorld::EnlistAt(Controller& controller, ExperimentId id) {
   auto parts = MakeSweepParts(sweep.spec, 7, sweep.spec.name, "/artifacts");
   TUNE_CHECK(parts.ok());
   OpenSweep& open = controller.Enlist(id, std::move(parts->options), std::move(parts->searcher),
-                                      std::move(parts->scheduler), sweep.share);
+                                      std::move(parts->scheduler));
   open.sweep.RestoreSuggestions({sweep.configurations.begin(), sweep.configurations.end()});
 }
 

@@ -23,7 +23,6 @@ class HeadWorld {
   // One sweep, as its database has it.
   struct Stored {
     ExperimentSpec spec;
-    Share share;
     std::vector<std::string> streams;
     std::map<TrialNumber, TrialRow> trials;
     std::map<TrialNumber, Configuration> configurations;

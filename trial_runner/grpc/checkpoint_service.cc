@@ -98,7 +98,7 @@ class CheckpointService::Served {
   Status Do(const SeeNonce& see) {
     TUNE_RETURN_IF_ERROR(service_.permission_(session_, nullptr));
     CheckpointAnswer answer;
-    answer.is_seen = service_.depot_->Sees(see.nonce);
+    answer.is_seen = service_.depot_->Sees(see);
     return Write(answer);
   }
 
@@ -127,8 +127,7 @@ class CheckpointService::Served {
 
   Status Do(const GetCheckpoint& get) {
     TUNE_RETURN_IF_ERROR(service_.permission_(session_, &get.ref));
-    TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<PackageSource> text,
-                          service_.depot_->Open(get.path));
+    TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<PackageSource> text, service_.depot_->Open(get));
     CheckpointAnswer answer;
     answer.text = text->name();
     TUNE_RETURN_IF_ERROR(Write(answer));

@@ -160,12 +160,14 @@ void WorkerGateway::Connection::BeginFetch() {
   if (!request.ok()) {
     return FinishAfterSending({grpc::StatusCode::INVALID_ARGUMENT, request.status().message()});
   }
-  const PackageSource* const package = service_.options().package;
-  if (package == nullptr || package->name() != request->package) {
+  PackageShelf* const packages = service_.options().packages;
+  std::shared_ptr<const PackageSource> package;
+  if (packages != nullptr) package = packages->Find(request->package);
+  if (package == nullptr) {
     return FinishAfterSending({grpc::StatusCode::NOT_FOUND, "the tuner has no such package"});
   }
   const std::lock_guard lock(mutex_);
-  fetched_ = package;
+  fetched_ = std::move(package);
   fetch_offset_ = request->offset;
   Advance();
 }

@@ -89,7 +89,7 @@ class WorkerGateway::Connection final {
   bool wants_to_finish_ = false;
   bool is_finishing_ = false;
   grpc::Status status_;
-  const PackageSource* fetched_ = nullptr;  // Of a call of Fetch, while it is under way.
+  std::shared_ptr<const PackageSource> fetched_;  // Of a call of Fetch, while it is under way.
   int64_t fetch_offset_ = 0;
 };
 

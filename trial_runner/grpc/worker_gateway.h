@@ -27,7 +27,7 @@
 #include "trial_runner/admission.h"
 #include "trial_runner/checkpoint_transfer.h"
 #include "trial_runner/incoming_sink.h"
-#include "trial_runner/package_source.h"
+#include "trial_runner/package_shelf.h"
 #include "trial_runner/worker_link.h"
 
 namespace tune {
@@ -46,7 +46,7 @@ class WorkerGateway final : public WorkerLink {
       Admission* admission = nullptr;  // Must outlive the gateway.
     };
     std::optional<Tls> tls = {};
-    const PackageSource* package = nullptr;  // What workers fetch; must outlive the gateway.
+    PackageShelf* packages = nullptr;  // What workers fetch; must outlive the gateway.
     // Where checkpoints come in of workers that do not see this disk; must outlive the gateway.
     CheckpointDepot* checkpoints = nullptr;
   };

@@ -61,11 +61,15 @@ class CameBefore final : public IncomingCheckpoint {
 // Keeps what has come when it is given up.
 class ArtifactDepot::Incoming final : public IncomingCheckpoint {
  public:
-  Incoming(ArtifactDepot& depot, std::string part, std::string folder, std::string name)
-      : depot_(depot), part_(std::move(part)), folder_(std::move(folder)), name_(std::move(name)) {}
+  Incoming(std::shared_ptr<ArtifactDepot> depot, std::string part, std::string folder,
+           std::string name)
+      : depot_(std::move(depot)),
+        part_(std::move(part)),
+        folder_(std::move(folder)),
+        name_(std::move(name)) {}
   ~Incoming() override {
     if (is_for_nothing_) unlink(part_.c_str());
-    depot_.End(part_);
+    depot_->End(part_);
   }
 
   Status Begin(const PackageName& text) {
@@ -79,7 +83,7 @@ class ArtifactDepot::Incoming final : public IncomingCheckpoint {
 
   int64_t offset() const override { return text_->offset(); }
   Status Append(std::string_view piece) override {
-    depot_.Count(static_cast<int64_t>(piece.size()));
+    depot_->Count(static_cast<int64_t>(piece.size()));
     return Judged(text_->Append(piece));
   }
   Result<std::string> Commit() override {
@@ -97,7 +101,7 @@ class ArtifactDepot::Incoming final : public IncomingCheckpoint {
     return status;
   }
 
-  ArtifactDepot& depot_;
+  const std::shared_ptr<ArtifactDepot> depot_;
   const std::string part_;
   const std::string folder_;
   const std::string name_;
@@ -105,9 +109,9 @@ class ArtifactDepot::Incoming final : public IncomingCheckpoint {
   bool is_for_nothing_ = false;
 };
 
-Result<std::unique_ptr<ArtifactDepot>> ArtifactDepot::Make(const Options& options) {
+Result<std::shared_ptr<ArtifactDepot>> ArtifactDepot::Make(const Options& options) {
   TUNE_RETURN_IF_ERROR(MakeFolderSynced(options.root));
-  return std::unique_ptr<ArtifactDepot>(new ArtifactDepot(options));
+  return std::shared_ptr<ArtifactDepot>(new ArtifactDepot(options));
 }
 
 ArtifactDepot::~ArtifactDepot() {
@@ -115,9 +119,10 @@ ArtifactDepot::~ArtifactDepot() {
   fs::remove_all(IncomingFolder(), ignored);
 }
 
-bool ArtifactDepot::Sees(const std::string& nonce) {
-  const Result<std::string> text = ReadFile(options_.root + "/" + NonceFile(nonce), kNonceBytes);
-  return text.ok() && *text == nonce;
+bool ArtifactDepot::Sees(const SeeNonce& see) {
+  const Result<std::string> text =
+      ReadFile(options_.root + "/" + NonceFile(see.nonce), kNonceBytes);
+  return text.ok() && *text == see.nonce;
 }
 
 // It lies there as text and as folder for a moment.
@@ -172,7 +177,7 @@ Result<std::unique_ptr<IncomingCheckpoint>> ArtifactDepot::Receive(const PutChec
     const std::lock_guard lock(mutex_);
     if (!coming_.insert(part).second) return Unavailable("it comes in already");
   }
-  auto incoming = std::make_unique<Incoming>(*this, std::move(part), folder, put.name);
+  auto incoming = std::make_unique<Incoming>(shared_from_this(), std::move(part), folder, put.name);
   TUNE_RETURN_IF_ERROR(incoming->Begin(put.text));
   return std::unique_ptr<IncomingCheckpoint>(std::move(incoming));
 }
@@ -198,7 +203,8 @@ void ArtifactDepot::End(const std::string& part) {
   coming_.erase(part);
 }
 
-Result<std::unique_ptr<PackageSource>> ArtifactDepot::Open(const std::string& path) {
+Result<std::unique_ptr<PackageSource>> ArtifactDepot::Open(const GetCheckpoint& get) {
+  const std::string& path = get.path;
   const fs::path within = fs::path(path).lexically_relative(options_.root);
   const bool is_ours = fs::path(path).lexically_normal().string() == path &&
                        std::distance(within.begin(), within.end()) == 2 &&

@@ -24,20 +24,21 @@
 
 namespace tune {
 
-class ArtifactDepot final : public CheckpointDepot {
+class ArtifactDepot final : public CheckpointDepot,
+                            public std::enable_shared_from_this<ArtifactDepot> {
  public:
   struct Options {
     std::string root;       // <db stem>.artifacts/<sweep>, absolute.
     int64_t bytes_max = 0;  // Of one checkpoint.
   };
-  // Makes the folder.
-  static Result<std::unique_ptr<ArtifactDepot>> Make(const Options& options);
+  // Makes the folder. What comes in keeps the depot alive.
+  static Result<std::shared_ptr<ArtifactDepot>> Make(const Options& options);
   // What did not come to its end goes.
   ~ArtifactDepot() override;
 
-  bool Sees(const std::string& nonce) override;
+  bool Sees(const SeeNonce& see) override;
   Result<std::unique_ptr<IncomingCheckpoint>> Receive(const PutCheckpoint& put) override;
-  Result<std::unique_ptr<PackageSource>> Open(const std::string& path) override;
+  Result<std::unique_ptr<PackageSource>> Open(const GetCheckpoint& get) override;
 
   // What came in within the last hour, to the minute.
   int64_t BytesOfLastHour();
