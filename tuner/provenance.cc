@@ -53,6 +53,12 @@ std::string EncodeProvenance(const Provenance& provenance) {
   value.Set("folder", provenance.folder);
   if (provenance.cpus) value.Set("cpus", *provenance.cpus);
   if (provenance.gpus) value.Set("gpus", *provenance.gpus);
+  if (!provenance.package.sha256.empty()) {
+    Value package = Value::MakeMap();
+    package.Set("sha256", provenance.package.sha256);
+    package.Set("bytes", provenance.package.bytes);
+    value.Set("package", std::move(package));
+  }
   if (provenance.git) {
     Value git = Value::MakeMap();
     git.Set("commit", provenance.git->commit);
@@ -85,6 +91,9 @@ Result<Provenance> DecodeProvenance(std::string_view text) {
   provenance.folder = TextAt(value, "folder");
   provenance.cpus = ToldAt(value, "cpus");
   provenance.gpus = ToldAt(value, "gpus");
+  if (const Value* const package = MapAt(value, "package")) {
+    provenance.package = {TextAt(*package, "sha256"), IntAt(*package, "bytes")};
+  }
   if (const Value* const git = MapAt(value, "git")) {
     const Value* const dirty = git->Find("dirty");
     provenance.git = GitState{TextAt(*git, "commit"), std::nullopt};

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "trial_runner/messages.h"
 
 namespace tune {
 
@@ -40,6 +41,7 @@ struct Provenance {
   std::string host;
   std::string folder;                 // The space file's: where the trainable runs.
   std::optional<int64_t> cpus, gpus;  // Told: what the tuner's own worker offers.
+  PackageName package;                // Of the working folder, as a head keeps it; mostly none.
   std::optional<GitState> git;        // Of that folder; nothing: it is in no repository.
   std::optional<DataState> data;      // Nothing: the trainable reads none.
   // The trainable's own: path to XXH64 of its contents. Of a variable of the environment, under

@@ -107,6 +107,8 @@ class Store {
   virtual Result<std::vector<ReportRow>> ReadReports(ExperimentId experiment) = 0;
   // As they were last written, by id.
   virtual Result<std::vector<WorkerRow>> ReadWorkers(ExperimentId experiment) = 0;
+  // The highest id that a worker of any experiment has; 0: there was none.
+  virtual Result<WorkerId> LastWorker() = 0;
 };
 
 }  // namespace tune

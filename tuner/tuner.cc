@@ -72,7 +72,7 @@ void Tuner::DropEffectless(std::vector<HeadEvent>& events) {
   for (auto& [worker, answer] : taken.answers) answers[worker].push_back(std::move(answer));
   for (auto& [worker, messages] : answers) Send(worker, std::move(messages));
   for (const WorkerId worker : taken.expelled) {
-    lines_.push_back("a worker sent ends of trials that it never had without end; disconnected");
+    lines_.push_back({"a worker sent ends of trials that it never had without end; disconnected"});
     parts_.link.Close(worker);
   }
 }
@@ -135,12 +135,12 @@ void Tuner::Perform(std::vector<Action> actions) {
       outgoing[send->worker].push_back(std::move(send->message));
     } else if (auto* remove = std::get_if<RemoveCheckpoint>(&action)) {
       if (const Status s = parts_.artifacts.Remove(remove->path); !s.ok()) {
-        lines_.push_back("warning: " + s.message());
+        lines_.push_back({"warning: " + s.message()});
       }
     } else if (auto* disconnect = std::get_if<DisconnectWorker>(&action)) {
       parts_.link.Close(disconnect->worker);
     } else if (auto* say = std::get_if<Say>(&action)) {
-      lines_.push_back(std::move(say->text));
+      lines_.push_back(std::move(*say));
     } else {
       const EndOfExperiment& end = std::get<EndOfExperiment>(action);
       running_.erase(end.sweep);
@@ -156,7 +156,5 @@ void Tuner::Send(WorkerId worker, std::vector<ToWorker> messages) {
   }
   parts_.link.Send(worker, std::move(messages));
 }
-
-std::vector<std::string> Tuner::TakeLines() { return std::exchange(lines_, {}); }
 
 }  // namespace tune

@@ -73,7 +73,7 @@ class Tuner {
   // Committed in this life.
   int64_t report_count() const { return report_count_; }
   // Lines for the person who watches, since the last call.
-  std::vector<std::string> TakeLines();
+  std::vector<Say> TakeLines() { return std::exchange(lines_, {}); }
 
  private:
   // Whom was nothing heard of, and did we run ourselves?
@@ -95,7 +95,7 @@ class Tuner {
   std::vector<EndOfExperiment> ended_;
   int64_t report_count_ = 0;
   DeviceUseByWorker device_use_;
-  std::vector<std::string> lines_;
+  std::vector<Say> lines_;
 };
 
 }  // namespace tune

@@ -15,6 +15,8 @@ tune::FuzzStart tune::StartOfFuzz() {
            R"({"tuner": 1, "sweep": "gr\u00f6\u00dfe", "unpause": {"trial": 3}})",
            R"({"tuner": 1, "sweep": "a", "stop": {"trial": 0, "now": true}})",
            R"({"tuner": 1, "sweep": "a", "set": {"settings": ["limits.max_concurrent=4"]}})",
+           R"({"tuner": 1, "sweep": "a", "submit": {"seed": "7", "spec": {"metric": "v"},
+               "provenance": {}, "base_dir": "/home", "package": {"sha256": "ab", "bytes": 9}}})",
            R"({"ok": ["trial 3 pauses at its next report", "b"]})",
            R"({"error": "food11 has no trial 99", "code": "not_found"})"},
           50'000};

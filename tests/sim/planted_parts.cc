@@ -38,6 +38,7 @@ class ForwardingStore : public Store {
   Result<std::vector<WorkerRow>> ReadWorkers(ExperimentId experiment) override {
     return inner_.ReadWorkers(experiment);
   }
+  Result<WorkerId> LastWorker() override { return inner_.LastWorker(); }
 
  protected:
   Store& inner_;

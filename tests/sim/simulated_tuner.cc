@@ -82,6 +82,7 @@ class SimulatedTuner::SeamStore final : public Store {
   Result<std::vector<WorkerRow>> ReadWorkers(ExperimentId experiment) override {
     return inner_.ReadWorkers(experiment);
   }
+  Result<WorkerId> LastWorker() override { return inner_.LastWorker(); }
 
  private:
   SimulatedTuner& tuner_;
@@ -312,7 +313,7 @@ void SimulatedTuner::Step() {
       static_cast<uint64_t>(std::max<int64_t>(1, environment_.swarm.commit_time_max.us));
   life.busy_until = environment_.happenings.now() +
                     Duration{1 + static_cast<int64_t>(random_.NextBelow(commit_us))};
-  for (const std::string& line : life.tuner->TakeLines()) {
+  for (const auto& [line, sweep] : life.tuner->TakeLines()) {
     if (environment_.trace.is_verbose()) environment_.trace.Print("tuner says: " + line);
   }
   if (life.tuner->is_done()) return EndInOrder();

@@ -22,7 +22,7 @@ Result<std::vector<Garbage>> FindGarbageOf(const std::string& db_path, const std
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(db_path));
   TUNE_ASSIGN_OR_RETURN(KnownSweeps sweeps, ReadKnownSweeps(*database, sweep));
   for (auto& [name, known] : sweeps) {
-    known.has_tuner = tuner && (tuner->experiment.empty() || tuner->experiment == name);
+    known.has_tuner = tuner && tuner->MayRun(name);
   }
   return FindGarbage(found, sweeps, now);
 }
@@ -64,13 +64,19 @@ Status CheckArtifactsAreOwn(const std::string& db_path) {
   return OkStatus();
 }
 
-Status CleanUpAfterTuner(const std::string& db_path, const std::string& sweep, Instant now) {
+Status CleanUpSweep(const std::string& db_path, const std::string& sweep, Instant now) {
   if (!CheckArtifactsAreOwn(db_path).ok()) return OkStatus();
   TUNE_ASSIGN_OR_RETURN(const std::vector<Garbage> garbage,
                         FindGarbageOf(db_path, sweep, std::nullopt, now));
   for (const RemovedGarbage& removed : RemoveGarbage(db_path, garbage, false)) {
     TUNE_RETURN_IF_ERROR(removed.status);
   }
+  return OkStatus();
+}
+
+Status CleanUpAfterTuner(const std::string& db_path, const std::string& sweep, Instant now) {
+  if (!CheckArtifactsAreOwn(db_path).ok()) return OkStatus();
+  TUNE_RETURN_IF_ERROR(CleanUpSweep(db_path, sweep, now));
   RemoveEmptyArtifacts(db_path);
   return OkStatus();
 }

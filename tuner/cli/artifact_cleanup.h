@@ -35,9 +35,12 @@ std::vector<RemovedGarbage> RemoveGarbage(const std::string& db_path,
 // that names such another one.
 Status CheckArtifactsAreOwn(const std::string& db_path);
 
+// What nobody needs of a sweep that no tuner runs (nothing where CheckArtifactsAreOwn fails). The
+// caller holds the writer's lock.
+Status CleanUpSweep(const std::string& db_path, const std::string& sweep, Instant now);
+
 // For a tuner that takes a sweep over, before it gives anything out: what the one before had given
-// up and did not come to remove (nothing where CheckArtifactsAreOwn fails), and the socket where it
-// listened. The caller holds the writer's lock.
+// up and did not come to remove (CleanUpSweep), and the socket where it listened. The caller holds the writer's lock.
 Status CleanUpAfterTuner(const std::string& db_path, const std::string& sweep, Instant now);
 
 // Ends the processes that trials of this database left behind when all that watched over them was

@@ -1,6 +1,7 @@
 #include "tuner/cli/commands.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -138,6 +139,16 @@ int Answered(int exit_status) {
   if (std::cout) return exit_status;
   std::cerr << "tune: standard output cannot be written; is its disk full?\n";
   return 1;
+}
+
+bool WaitForCtrlC(Duration duration) {
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  sigprocmask(SIG_BLOCK, &interrupt, nullptr);
+  const timespec time{static_cast<time_t>(duration.us / 1'000'000),
+                      static_cast<long>(duration.us % 1'000'000 * 1'000)};
+  return sigtimedwait(&interrupt, nullptr, &time) != SIGINT;
 }
 
 }  // namespace tune

@@ -56,6 +56,7 @@ void AddAnswerCommands(Commands& commands);  // status, results, best, why, ...
 void AddPlanCommands(Commands& commands);    // plan, simulate, import.
 void AddLineCommands(Commands& commands);    // decide, ask-tell, ask, tell.
 void AddUpkeepCommands(Commands& commands);  // backup, delete, gc, doctor, tokens.
+void AddHeadCommands(Commands& commands);    // head, submit, jobs, wait.
 void AddHelpCommands(Commands& commands);    // help, completion.
 
 // ---- what several commands share
@@ -82,6 +83,8 @@ std::function<std::string(const std::string&)> IntegerFrom(int64_t min);
 size_t OutputWidth();
 // Ctrl-C ends the program in the midst of it, as it should. Returns true.
 bool Wait(Duration duration);
+// Waits; false as soon as Ctrl-C is pressed, which ends nothing else. For one thread alone.
+bool WaitForCtrlC(Duration duration);
 // An answer that could not be written is none.
 int Answered(int exit_status);
 

@@ -81,11 +81,12 @@ class Command {
   }
 
   Result<std::optional<Lines>> Ask(const LockHolder& holder) {
-    if (holder.experiment.empty()) return std::optional<Lines>();  // It has just begun.
+    const bool has_just_begun = holder.experiment.empty() && !holder.is_head;
+    if (has_just_begun) return std::optional<Lines>();
     ControlRequest request = request_;
     TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep,
                           Find(request.sweep.empty() ? holder.experiment : request.sweep));
-    if (sweep.name != holder.experiment) {
+    if (!holder.MayRun(sweep.name)) {
       return Unavailable(options_.db_path + ": is held by " + DescribeHolder(holder) +
                          ", which runs " + Printable(holder.experiment) + "; " +
                          Printable(sweep.name) + " can be changed when that one has ended");

@@ -1,30 +1,50 @@
-// Where a living sweep's commands are served, between the steps of its loop.
+// Where commands to living sweeps are served, between the steps of their loop.
 //
 // Thread rule: one thread, the tuner's.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/clock.h"
+#include "core/ids.h"
 #include "core/status.h"
-#include "trial_runner/package/artifact_depot.h"
+#include "tuner/cli/doors.h"
 #include "tuner/control/control_server.h"
+#include "tuner/controller.h"
 #include "tuner/event_queue.h"
 #include "tuner/sweep_view.h"
 #include "tuner/tuner.h"
 
 namespace tune {
 
+// What a head does beside what each tuner does.
+class HeadDuties {
+ public:
+  virtual ~HeadDuties() = default;
+  // A new sweep, stored and begun; returns its name. kInternal: the head cannot go on; other errors
+  // are refusals, and nothing was changed.
+  virtual Result<std::string> Submit(const std::string& name, const Submission& submission) = 0;
+  // What is asked of a sweep that is not open.
+  virtual Result<std::vector<std::string>> DoAtRest(const ControlRequest& request) = 0;
+};
+
 class ControlDesk {
  public:
-  // Listens in `folder` (<db stem>.artifacts) from now on. All others outlive it. `queue` is woken
-  // when there is something to serve. `depot`: null where no worker sends checkpoints.
-  ControlDesk(const std::string& folder, const SweepView& view, Tuner& tuner, EventQueue& queue,
-              const Clock& clock, ArtifactDepot* depot);
+  struct Parts {
+    const Controller& controller;
+    Tuner& tuner;
+    EventQueue& queue;  // Woken when there is something to serve.
+    const Clock& clock;
+    Doors& doors;
+    HeadDuties* head = nullptr;  // Null: a tuner of one sweep.
+  };
+  // Listens in `folder` (<db stem>.artifacts) from now on. All others outlive it.
+  ControlDesk(const std::string& folder, const Parts& parts);
 
-  // Why nobody can reach it; the sweep goes on without.
+  // Why nobody can reach it; what runs goes on without.
   const Status& status() const { return status_; }
 
   // Looks at each request that has come, takes it as a step of its own, and answers. An error is
@@ -36,12 +56,14 @@ class ControlDesk {
 
  private:
   Status ServeOne(const ControlServer::Arrival& arrival);
-  ControlAnswer Tell(ControlVerb verb) const;
+  Status Submit(const ControlServer::Arrival& arrival);
+  ControlAnswer DoAtRest(const ControlRequest& request);
+  // The open sweep of that name.
+  std::optional<ExperimentId> Find(const std::string& sweep) const;
+  ControlAnswer Tell(ControlVerb verb, const SweepView& view) const;
   std::vector<std::string> DeviceLines() const;
 
-  const SweepView& view_;
-  Tuner& tuner_;
-  ArtifactDepot* const depot_;
+  const Parts parts_;
   Status status_;
   std::vector<std::string> lines_;
   std::unique_ptr<ControlServer> server_;

@@ -55,7 +55,9 @@ Finding CheckLock(const std::string& db_path) {
   if (holder) {
     return Ok("tuner", "pid " + std::to_string(holder->pid) + " on " + holder->host + ", since " +
                            FormatInstant(holder->since) +
-                           (holder->experiment.empty() ? "" : ", runs " + holder->experiment));
+                           (holder->is_head               ? ", a head"
+                            : holder->experiment.empty() ? ""
+                                                         : ", runs " + holder->experiment));
   }
   std::error_code error;
   if (!fs::exists(db_path + ".lock", error)) return Ok("tuner", "none lives");

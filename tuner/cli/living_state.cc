@@ -17,7 +17,7 @@ constexpr Duration kPatience = Milliseconds(1000);
 Result<ControlAnswer> AskLivingTuner(const std::string& db_path, ControlRequest request,
                                      const Clock& clock, Duration patience) {
   const std::optional<LockHolder> holder = FindLockHolder(db_path);
-  if (!holder || holder->experiment != request.sweep) {
+  if (!holder || !holder->MayRun(request.sweep)) {
     return FailedPrecondition("no tuner runs " + Printable(request.sweep));
   }
   request.tuner = holder->pid;

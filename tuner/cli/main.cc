@@ -176,6 +176,8 @@ int main(int argc, char** argv) {
   tune::Commands commands(app);
   commands.SetGroup("Running sweeps");
   tune::AddSweepCommands(commands);
+  commands.SetGroup("Many sweeps on one pool of workers");
+  tune::AddHeadCommands(commands);
   commands.SetGroup("Looking at sweeps");
   tune::AddAnswerCommands(commands);
   commands.SetGroup("Before a sweep");

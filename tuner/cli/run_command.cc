@@ -1,12 +1,7 @@
 #include "tuner/cli/run_command.h"
 
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -44,55 +39,6 @@ namespace tune {
 namespace {
 
 constexpr int kExitUsage = 2;
-
-// The first configuration, with data and weights that are there: all that can be known before the
-// start. Prints advice, if there is some.
-Result<Configuration> CheckTrials(const ExperimentSpec& spec, uint64_t seed,
-                                  const std::string& data_dir) {
-  TUNE_ASSIGN_OR_RETURN(CheckedConfigurations checked, CheckConfigurations(spec, seed));
-  TUNE_RETURN_IF_ERROR(CheckInputs(spec.trainable, checked.first,
-                                   {spec.base_dir, data_dir, EnvironmentText("PATH")}));
-  if (!checked.advice.empty()) Tell("warning: " + checked.advice);
-  return std::move(checked.first);
-}
-
-// Decodes the classifier's images into their cache before the start, so that broken ones are named
-// and counted, and a class that loses all of them is known, while nothing has begun. What there is
-// to say, the program food11 says.
-bool PrepareData(const Configuration& configuration, const std::string& base_dir,
-                 const std::string& data_dir, const std::string& program_dir) {
-  const Value* const named = configuration.Find("data");
-  const std::string data = named != nullptr && named->is_string() ? named->AsString() : data_dir;
-  if (data.empty() || data == "synthetic") return true;
-  const std::string folder = (std::filesystem::path(base_dir) / data).lexically_normal().string();
-  const Value* const size = configuration.Find("image_size");
-  const std::string image_size =
-      size != nullptr && size->is_number() ? std::to_string(std::llround(size->AsDouble())) : "224";
-  const std::string program = program_dir + "/food11";
-  const char* const argv[] = {program.c_str(), "prepare",      "--quiet",          "--data",
-                              folder.c_str(),  "--image-size", image_size.c_str(), nullptr};
-  pid_t pid = 0;
-  const int error =
-      posix_spawn(&pid, program.c_str(), nullptr, nullptr, const_cast<char* const*>(argv), environ);
-  if (error != 0) {
-    std::cerr << "tune: cannot start " << program << ": " << strerror(error)
-              << "; it must be beside tune\n";
-    return false;
-  }
-  int wait_status = 0;
-  while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
-}
-
-std::vector<std::string> WithShortcuts(const RunOptions& options) {
-  std::vector<std::string> overrides = options.overrides;
-  if (options.samples) overrides.push_back("samples=" + std::to_string(*options.samples));
-  if (options.max_concurrent) {
-    overrides.push_back("limits.max_concurrent=" + std::to_string(*options.max_concurrent));
-  }
-  return overrides;
-}
 
 // "12 (6 for each of 2 samples: ...)": where a user who reads samples as trials would be surprised.
 std::string TrialsText(int64_t trials, int64_t samples) {
@@ -154,10 +100,7 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint6
   wanted.samples = spec.samples;
   wanted.spec = ToJson(spec.document);
   wanted.base_dir = spec.base_dir;
-  const std::string command_line = WithoutSecrets(
-      WithoutSecrets(options.command_line, spec.secrets), SecretsOfOverrides(options.overrides));
-  wanted.provenance = EncodeProvenance(GatherProvenance(
-      spec, {TUNE_VERSION, command_line, options.data_dir, options.cpus, options.gpus}));
+  wanted.provenance = EncodeProvenance(ProvenanceOf(spec, options));
   wanted.created_at = clock.Now();
   // Before the sweep is made: what it wants to learn from must be there.
   const Result<SearchSpace> space = SpaceOf(spec);
@@ -182,6 +125,16 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint6
 }
 
 }  // namespace
+
+std::vector<std::string> WithShortcuts(const RunOptions& options) {
+  std::vector<std::string> overrides = options.overrides;
+  if (options.samples) overrides.push_back("samples=" + std::to_string(*options.samples));
+  if (options.max_concurrent) {
+    overrides.push_back("limits.max_concurrent=" + std::to_string(*options.max_concurrent));
+  }
+  if (options.priority) overrides.push_back("priority=" + std::to_string(*options.priority));
+  return overrides;
+}
 
 int RunCommand(const RunOptions& options) {
   Result<ExperimentSpec> spec = ReadSpecFile(options.space_path, WithShortcuts(options));

@@ -24,6 +24,7 @@ struct RunOptions {
   std::optional<uint64_t> seed;
   std::optional<int64_t> max_concurrent;
   std::vector<std::string> overrides;  // --set.
+  std::optional<int64_t> priority;     // On a head.
   std::optional<int64_t> cpus;
   std::optional<int64_t> gpus;
   std::string listen;
@@ -38,6 +39,9 @@ struct RunOptions {
   bool print_name = false;  // On standard output, once it is stored: for programs.
   std::string data_dir;     // FOOD11_DATA_DIR, or empty.
 };
+
+// --set, and what other options say of the file.
+std::vector<std::string> WithShortcuts(const RunOptions& options);
 
 // Returns the exit status.
 int RunCommand(const RunOptions& options);

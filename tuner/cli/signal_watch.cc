@@ -25,7 +25,8 @@ sigset_t WatchedSignals() {
 
 }  // namespace
 
-SignalWatch::SignalWatch(EventQueue& queue) : queue_(queue) {
+SignalWatch::SignalWatch(EventQueue& queue, std::optional<Event> what)
+    : queue_(queue), what_(std::move(what)) {
   const sigset_t set = WatchedSignals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   thread_ = BeginThread([this] { Run(); });
@@ -47,7 +48,11 @@ void SignalWatch::Run() {
     int none = 0;
     first_signal_.compare_exchange_strong(none, signal);
     ++count_;
-    queue_.PushEvent(InterruptRequested{});
+    if (what_) {
+      queue_.PushEvent(*what_);
+    } else {
+      queue_.Wake();
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <thread>
 
 #include "tuner/event_queue.h"
@@ -15,7 +16,8 @@ namespace tune {
 
 class SignalWatch {
  public:
-  explicit SignalWatch(EventQueue& queue);
+  // `what`: comes into the queue with each of them; nothing: the queue is only woken.
+  explicit SignalWatch(EventQueue& queue, std::optional<Event> what = InterruptRequested{});
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
@@ -31,6 +33,7 @@ class SignalWatch {
   void Run();
 
   EventQueue& queue_;
+  const std::optional<Event> what_;
   std::atomic<int> count_{0};
   int told_count_ = 0;
   std::atomic<int> first_signal_{0};

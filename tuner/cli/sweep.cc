@@ -10,19 +10,16 @@
 #include "core/nearest_name.h"
 #include "trial_runner/devices/machine_devices.h"
 #include "trial_runner/devices/offered_devices.h"
-#include "trial_runner/grpc/worker_gateway.h"
-#include "trial_runner/package/artifact_depot.h"
 #include "trial_runner/placement.h"
 #include "tuner/artifact_path.h"
 #include "tuner/artifact_store.h"
 #include "tuner/cli/artifact_cleanup.h"
-#include "tuner/cli/child_process.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/control_desk.h"
+#include "tuner/cli/doors.h"
 #include "tuner/cli/exit_limit.h"
-#include "tuner/cli/listening.h"
+#include "tuner/cli/local_worker.h"
 #include "tuner/cli/program_watch.h"
-#include "tuner/cli/restart_limit.h"
 #include "tuner/cli/signal_watch.h"
 #include "tuner/cli/stored_snapshot.h"
 #include "tuner/cli/sweep_display.h"
@@ -36,103 +33,9 @@
 namespace tune {
 namespace {
 
-constexpr int64_t kLocalWorkerRestartsMax = 3;
-constexpr Duration kLocalWorkerRestartWindow = Seconds(60);
 constexpr Duration kLookEvery = Milliseconds(200);  // At the local worker and the display.
 constexpr Duration kShutdownPatience = Milliseconds(2000);
 constexpr Duration kExitLimit = Seconds(20);  // Connections are cut after a fraction of it.
-
-struct PlainPort {
-  std::string address;
-  std::string secret;
-};
-
-Result<std::unique_ptr<ChildProcess>> StartLocalWorker(const SweepSurroundings& surroundings,
-                                                       const PlainPort& port) {
-  return ChildProcess::Start(
-      surroundings.program_dir + "/tune_worker",
-      {"--connect", port.address, "--local", "--cpus",
-       std::to_string(surroundings.local.cpu_milli / kWholeMilli), "--gpus",
-       std::to_string(surroundings.local.devices.size()), "--prewarm", surroundings.trainable_kind},
-      {"TUNE_LOCAL_SECRET=" + port.secret});
-}
-
-// Keeps a local worker alive: one that dies (out of memory, killed by somebody) or was given up (a
-// stopped process) is replaced, unless that happens again and again without a report; its trials go
-// on from their checkpoints.
-class LocalWorkerKeeper {
- public:
-  LocalWorkerKeeper(const SweepSurroundings& surroundings, PlainPort port)
-      : surroundings_(surroundings), port_(std::move(port)) {}
-
-  Status Start() {
-    if (!surroundings_.has_local_worker()) return OkStatus();
-    TUNE_ASSIGN_OR_RETURN(worker_, StartLocalWorker(surroundings_, port_));
-    return OkStatus();
-  }
-
-  // A line to say when something happened; an error when the worker cannot be kept. `is_leased`:
-  // the controller counts with it.
-  Result<std::string> Look(Instant now, int64_t report_count, bool is_leased) {
-    if (worker_ == nullptr) return std::string();
-    const bool is_given_up = std::exchange(was_leased_, is_leased) && !is_leased;
-    if (!worker_->HasEnded() && !is_given_up) return std::string();
-    const std::string ending =
-        worker_->HasEnded() ? "ended with " + worker_->ending() : "was given up and is killed";
-    worker_.reset();
-    if (!restarts_.MayRestart(now, report_count)) {
-      return Internal("the local worker " + ending + ", the " +
-                      std::to_string(restarts_.end_count()) + "th time without a report between");
-    }
-    TUNE_RETURN_IF_ERROR(Start());
-    return "the local worker " + ending + "; started another one";
-  }
-
-  void End() { worker_.reset(); }
-
- private:
-  const SweepSurroundings& surroundings_;
-  PlainPort port_;
-  std::unique_ptr<ChildProcess> worker_;
-  bool was_leased_ = false;
-  RestartLimit restarts_{kLocalWorkerRestartsMax, kLocalWorkerRestartWindow};
-};
-
-// Where workers come in: the plain port for our own one, the encrypted one for others.
-struct Doors {
-  std::unique_ptr<Listening> listening;  // Before the gateway, which asks it, and this one.
-  std::unique_ptr<ArtifactDepot> depot;
-  std::unique_ptr<WorkerGateway> gateway;
-  std::string local_secret;
-  std::string join_line;  // Empty: nobody else can come.
-};
-
-Status OpenDoors(const SweepSurroundings& surroundings, const std::string& sweep,
-                 WorkerId last_worker, const Clock& clock, IncomingSink& sink, Doors& doors) {
-  const std::string artifacts_dir = ArtifactsDirOf(surroundings.db_path);
-  WorkerGateway::Options options;
-  options.first_worker = WorkerId{last_worker.value + 1};
-  options.package = surroundings.package.packed.get();
-  if (surroundings.has_local_worker()) {
-    doors.local_secret = options.local_secret = DrawLocalSecret();
-  } else {
-    options.listen.clear();
-  }
-  if (!surroundings.listen.empty()) {
-    TUNE_ASSIGN_OR_RETURN(doors.listening,
-                          Listening::Prepare(surroundings.listen, artifacts_dir, clock));
-    options.tls = doors.listening->gateway_options();
-    TUNE_ASSIGN_OR_RETURN(doors.depot, ArtifactDepot::Make({artifacts_dir + "/" + sweep,
-                                                            surroundings.checkpoint_bytes_max}));
-    options.checkpoints = doors.depot.get();
-  }
-  TUNE_ASSIGN_OR_RETURN(doors.gateway, WorkerGateway::Start(options, sink));
-  if (doors.listening == nullptr) return ForgetListening(artifacts_dir, sweep);
-  TUNE_ASSIGN_OR_RETURN(
-      doors.join_line,
-      doors.listening->Invite(sweep, doors.gateway->tls_address(), surroundings.token_validity));
-  return OkStatus();
-}
 
 // Nothing of it ends a sweep: what goes wrong is said.
 class EventFiles {
@@ -224,19 +127,29 @@ class Conductor {
  private:
   Status Open(int64_t last_step) {
     controller_.Offer(surroundings_.package.name);
-    TUNE_RETURN_IF_ERROR(OpenDoors(surroundings_, experiment_.name, controller_.last_worker(),
-                                   clock_, queue_, doors_));
-    local_worker_.emplace(surroundings_, PlainPort{doors_.gateway->address(), doors_.local_secret});
+    // No two workers of a database have one number: a head may take their sweeps up together.
+    TUNE_ASSIGN_OR_RETURN(const WorkerId last_worker, store_.LastWorker());
+    TUNE_ASSIGN_OR_RETURN(
+        doors_,
+        Doors::Open({ArtifactsDirOf(surroundings_.db_path), experiment_.name, surroundings_.listen,
+                     surroundings_.token_validity, surroundings_.checkpoint_bytes_max,
+                     surroundings_.has_local_worker(), WorkerId{last_worker.value + 1}},
+                    clock_, queue_));
+    TUNE_RETURN_IF_ERROR(
+        doors_->AddSweep(experiment_.id, experiment_.name, surroundings_.package.packed));
+    local_worker_.emplace(LocalWorkerOptions{surroundings_.program_dir, surroundings_.local,
+                                             surroundings_.trainable_kind,
+                                             doors_->gateway().address(), doors_->local_secret()});
     TUNE_RETURN_IF_ERROR(local_worker_->Start());
-    if (!doors_.join_line.empty()) display_.Say("workers join with: " + doors_.join_line);
+    if (!doors_->join_line().empty()) display_.Say("workers join with: " + doors_->join_line());
 
     const ControllerOptions& options = controller_.options();
     artifacts_.emplace(options.artifact_root);
     tuner_.emplace(
-        Tuner::Parts{controller_.head(), store_, *doors_.gateway, *artifacts_, clock_, queue_},
+        Tuner::Parts{controller_.head(), store_, doors_->gateway(), *artifacts_, clock_, queue_},
         experiment_.id, last_step);
-    control_.emplace(ArtifactsDirOf(surroundings_.db_path), controller_, *tuner_, queue_, clock_,
-                     doors_.depot.get());
+    control_.emplace(ArtifactsDirOf(surroundings_.db_path),
+                     ControlDesk::Parts{controller_.head(), *tuner_, queue_, clock_, *doors_});
     if (const Status& s = control_->status(); !s.ok()) {
       display_.Say("warning: commands such as tune stop will not reach this sweep: " + s.message());
     }
@@ -272,10 +185,10 @@ class Conductor {
   }
 
   void SayNews() {
-    for (const std::string& line : tuner_->TakeLines()) display_.Say(line);
+    for (const Say& line : tuner_->TakeLines()) display_.Say(line.text);
     for (const std::string& line : control_->TakeLines()) display_.Say(line);
     for (const std::string& line : page_.TakeLines()) display_.Say(line);
-    if (const auto notice = doors_.gateway->TakeNotice()) display_.Say(*notice);
+    if (const auto notice = doors_->gateway().TakeNotice()) display_.Say(*notice);
     if (signals_->count() == 0 || std::exchange(is_interrupt_told_, true)) return;
     signals_->Tell();
     display_.Say(controller_.is_being_stopped()
@@ -286,14 +199,14 @@ class Conductor {
 
   void Close() {
     if (tuner_->is_done()) {
-      doors_.gateway->WaitUntilAllGone(kShutdownPatience);
+      doors_->gateway().WaitUntilAllGone(kShutdownPatience);
     } else {
-      doors_.gateway.reset();  // A local worker whose tuner is gone ends at once.
+      doors_->Close();  // A local worker whose tuner is gone ends at once.
     }
     local_worker_->End();
-    if (tuner_->is_done() && doors_.depot != nullptr) {
+    if (tuner_->is_done() && doors_->listens()) {
       // Checkpoints that workers sent and were lost before they told of them.
-      doors_.gateway.reset();
+      doors_->Close();
       const Status s = CleanUpAfterTuner(surroundings_.db_path, experiment_.name, clock_.Now());
       if (!s.ok()) display_.Say("warning: " + s.message() + " (tune gc tries again)");
     }
@@ -332,7 +245,7 @@ class Conductor {
   ExitLimit exit_limit_;
   EventQueue queue_;
   std::optional<SignalWatch> signals_;
-  Doors doors_;
+  std::unique_ptr<Doors> doors_;
   std::optional<LocalWorkerKeeper> local_worker_;
   std::optional<LocalArtifactStore> artifacts_;
   std::optional<Tuner> tuner_;

@@ -164,17 +164,6 @@ void AddRetrain(Commands& commands) {
   });
 }
 
-// Waits; false as soon as Ctrl-C is pressed, which ends nothing else. For one thread alone.
-bool WaitForCtrlC(Duration duration) {
-  sigset_t interrupt;
-  sigemptyset(&interrupt);
-  sigaddset(&interrupt, SIGINT);
-  sigprocmask(SIG_BLOCK, &interrupt, nullptr);
-  const timespec time{static_cast<time_t>(duration.us / 1'000'000),
-                      static_cast<long>(duration.us % 1'000'000 * 1'000)};
-  return sigtimedwait(&interrupt, nullptr, &time) != SIGINT;
-}
-
 void AddAttach(Commands& commands) {
   const auto [command, attach] = commands.Add<AttachOptions>(
       "attach",

@@ -118,8 +118,7 @@ Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
     sweep.finished_us = row->OptionalInt(10);
     // Whether a tuner lives is told by its lock, never by the row. One that has announced no sweep
     // yet may be any's.
-    const bool has_tuner =
-        holder.has_value() && (holder->experiment.empty() || holder->experiment == sweep.name);
+    const bool has_tuner = holder && holder->MayRun(sweep.name);
     // One that is only told of its trials has none.
     const bool needs_tuner = sweep.trainable_kind != kAskTell;
     if (sweep.status == "RUNNING" && needs_tuner && !has_tuner) sweep.status = "INTERRUPTED";

@@ -1,20 +1,73 @@
 #include "tuner/cli/sweep_start.h"
 
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <iostream>
 
+#include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
 #include "trial_runner/fusion.h"
+#include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
 #include "tuner/cli/background.h"
+#include "tuner/cli/complain.h"
+#include "tuner/cli/configuration_check.h"
+#include "tuner/cli/gather_provenance.h"
 #include "tuner/cli/lane_speeds.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/secret_environment.h"
 #include "tuner/cli/sweep.h"
+#include "tuner/spec_reader.h"
 
 namespace tune {
+
+Result<Configuration> CheckTrials(const ExperimentSpec& spec, uint64_t seed,
+                                  const std::string& data_dir) {
+  TUNE_ASSIGN_OR_RETURN(CheckedConfigurations checked, CheckConfigurations(spec, seed));
+  TUNE_RETURN_IF_ERROR(CheckInputs(spec.trainable, checked.first,
+                                   {spec.base_dir, data_dir, EnvironmentText("PATH")}));
+  if (!checked.advice.empty()) Tell("warning: " + checked.advice);
+  return std::move(checked.first);
+}
+
+bool PrepareData(const Configuration& configuration, const std::string& base_dir,
+                 const std::string& data_dir, const std::string& program_dir) {
+  const Value* const named = configuration.Find("data");
+  const std::string data = named != nullptr && named->is_string() ? named->AsString() : data_dir;
+  if (data.empty() || data == "synthetic") return true;
+  const std::string folder = (std::filesystem::path(base_dir) / data).lexically_normal().string();
+  const Value* const size = configuration.Find("image_size");
+  const std::string image_size =
+      size != nullptr && size->is_number() ? std::to_string(std::llround(size->AsDouble())) : "224";
+  const std::string program = program_dir + "/food11";
+  const char* const argv[] = {program.c_str(), "prepare",      "--quiet",          "--data",
+                              folder.c_str(),  "--image-size", image_size.c_str(), nullptr};
+  pid_t pid = 0;
+  const int error =
+      posix_spawn(&pid, program.c_str(), nullptr, nullptr, const_cast<char* const*>(argv), environ);
+  if (error != 0) {
+    std::cerr << "tune: cannot start " << program << ": " << strerror(error)
+              << "; it must be beside tune\n";
+    return false;
+  }
+  int wait_status = 0;
+  while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
+}
+
+Provenance ProvenanceOf(const ExperimentSpec& spec, const RunOptions& options) {
+  const std::string command_line = WithoutSecrets(
+      WithoutSecrets(options.command_line, spec.secrets), SecretsOfOverrides(options.overrides));
+  return GatherProvenance(
+      spec, {TUNE_VERSION, command_line, options.data_dir, options.cpus, options.gpus});
+}
 
 Status CheckEnvironment(const ExperimentSpec& spec, const SweepSurroundings& surroundings,
                         const std::string& program_dir) {

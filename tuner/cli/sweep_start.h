@@ -4,17 +4,35 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "core/configuration.h"
 #include "core/status.h"
 #include "tuner/cli/background.h"
 #include "tuner/cli/page_place.h"
+#include "tuner/cli/run_command.h"
 #include "tuner/cli/sweep.h"
 #include "tuner/event.h"
 #include "tuner/experiment_spec.h"
+#include "tuner/provenance.h"
 
 namespace tune {
+
+// The first configuration, with data and weights that are there: all that can be known before the
+// start. Prints advice, if there is some.
+Result<Configuration> CheckTrials(const ExperimentSpec& spec, uint64_t seed,
+                                  const std::string& data_dir);
+
+// Decodes the classifier's images into their cache before the start, so that broken ones are named
+// and counted, and a class that loses all of them is known, while nothing has begun. What there is
+// to say, the program food11 says.
+bool PrepareData(const Configuration& configuration, const std::string& base_dir,
+                 const std::string& data_dir, const std::string& program_dir);
+
+// Where a new sweep comes from.
+Provenance ProvenanceOf(const ExperimentSpec& spec, const RunOptions& options);
 
 // That programs and variables of the local worker's trials are there. Workers of other machines
 // have environments of their own.

@@ -7,6 +7,7 @@
 #include "core/posix/environment.h"
 #include "core/posix/nameless_file.h"
 #include "trial_runner/working_folder.h"
+#include "tuner/artifact_path.h"
 #include "tuner/cli/secret_environment.h"
 
 namespace tune {
@@ -44,6 +45,10 @@ Result<WorkingPackage> PackWorkingFolder(const ExperimentSpec& spec, const std::
   package.packed = std::make_shared<const PackedFolder>(*std::move(packed));
   package.name = package.packed->name();
   return package;
+}
+
+std::string PackagesDirOf(const std::string& db_path) {
+  return ArtifactsDirOf(db_path) + "/packages";
 }
 
 }  // namespace tune

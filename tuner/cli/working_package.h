@@ -25,4 +25,7 @@ struct WorkingPackage {
 Result<WorkingPackage> PackWorkingFolder(const ExperimentSpec& spec, const std::string& db_path,
                                          bool listens);
 
+// Where a head keeps the packages of its sweeps.
+std::string PackagesDirOf(const std::string& db_path);
+
 }  // namespace tune

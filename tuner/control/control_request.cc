@@ -1,9 +1,11 @@
 #include "tuner/control/control_request.h"
 
 #include <array>
+#include <charconv>
 #include <limits>
 #include <utility>
 
+#include "core/check.h"
 #include "core/input_error.h"
 #include "core/json.h"
 #include "core/limits.h"
@@ -13,10 +15,10 @@
 namespace tune {
 namespace {
 
-constexpr std::array kVerbs = {ControlVerb::kPause,  ControlVerb::kUnpause, ControlVerb::kStop,
-                               ControlVerb::kSet,    ControlVerb::kDrain,   ControlVerb::kDevices,
-                               ControlVerb::kState,  ControlVerb::kTraffic, ControlVerb::kWorkers,
-                               ControlVerb::kWaiting};
+constexpr std::array kVerbs = {ControlVerb::kPause,   ControlVerb::kUnpause, ControlVerb::kStop,
+                               ControlVerb::kSet,     ControlVerb::kDrain,   ControlVerb::kDevices,
+                               ControlVerb::kState,   ControlVerb::kTraffic, ControlVerb::kWorkers,
+                               ControlVerb::kWaiting, ControlVerb::kSubmit};
 
 struct CodeName {
   StatusCode code;
@@ -47,7 +49,55 @@ Result<int64_t> ReadInt(std::string_view key, const Value& value, int64_t min, i
                     "an integer from " + std::to_string(min) + " to " + std::to_string(max));
 }
 
+Status ReadPackage(const Value& value, PackageName& package) {
+  const Value* const hash = value.is_map() ? value.Find("sha256") : nullptr;
+  const Value* const bytes = value.is_map() ? value.Find("bytes") : nullptr;
+  const bool is_hash = hash != nullptr && hash->is_string() && hash->AsString().size() == 64 &&
+                       hash->AsString().find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!is_hash || bytes == nullptr || value.AsMap().size() != 2) {
+    return Unexpected("package", value, "{sha256: 64 lower-case hexadecimal digits, bytes: N}");
+  }
+  TUNE_ASSIGN_OR_RETURN(package.bytes,
+                        ReadInt("package.bytes", *bytes, 1, limits::kPackageBytesMax));
+  package.sha256 = hash->AsString();
+  return OkStatus();
+}
+
+Status ReadSubmission(const MapEntry& argument, Submission& submission) {
+  const Value& value = argument.value;
+  const auto text = [&](std::string& out) -> Status {
+    if (!value.is_string()) return Unexpected(argument.key, value, "a text");
+    out = value.AsString();
+    return OkStatus();
+  };
+  const auto object = [&](std::string& out) -> Status {
+    if (!value.is_map()) return Unexpected(argument.key, value, "an object");
+    out = ToJson(value);
+    return OkStatus();
+  };
+  if (argument.key == "spec") return object(submission.spec);
+  if (argument.key == "provenance") return object(submission.provenance);
+  if (argument.key == "base_dir") return text(submission.base_dir);
+  if (argument.key == "package") return ReadPackage(value, submission.package);
+  if (argument.key != "seed") {
+    return InvalidArgument("submit: unknown key '" + ToUtf8(argument.key.substr(0, 40)) + "'");
+  }
+  const std::string digits = value.is_string() ? value.AsString() : "";
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), submission.seed);
+  const bool is_whole = error == std::errc() && end == digits.data() + digits.size();
+  return is_whole ? OkStatus() : Unexpected("seed", value, "a text of digits, below 2^64");
+}
+
+Status CheckSubmission(const Submission& submission) {
+  if (submission.spec.empty()) return InvalidArgument("submit: spec is missing");
+  if (submission.provenance.empty()) return InvalidArgument("submit: provenance is missing");
+  if (submission.base_dir.starts_with('/')) return OkStatus();
+  return Unexpected("base_dir", submission.base_dir, "an absolute path");
+}
+
 Status ReadArgument(const MapEntry& argument, ControlRequest& request) {
+  if (request.verb == ControlVerb::kSubmit) return ReadSubmission(argument, request.submission);
   const bool is_set = request.verb == ControlVerb::kSet;
   const bool takes_trial = request.verb == ControlVerb::kPause ||
                            request.verb == ControlVerb::kUnpause ||
@@ -86,6 +136,7 @@ Status ReadVerb(ControlVerb verb, const Value& arguments, ControlRequest& reques
   if (verb == ControlVerb::kSet && request.settings.empty()) {
     return InvalidArgument("set: settings are missing");
   }
+  if (verb == ControlVerb::kSubmit) return CheckSubmission(request.submission);
   if (verb == ControlVerb::kDrain && request.worker.empty()) {
     return InvalidArgument("drain: worker is missing");
   }
@@ -127,6 +178,8 @@ const char* ControlVerbName(ControlVerb verb) {
       return "workers";
     case ControlVerb::kWaiting:
       return "waiting";
+    case ControlVerb::kSubmit:
+      return "submit";
   }
   return "";
 }
@@ -136,8 +189,32 @@ bool ChangesSweep(ControlVerb verb) {
          verb == ControlVerb::kStop || verb == ControlVerb::kSet || verb == ControlVerb::kDrain;
 }
 
+namespace {
+
+// Both texts are JSON.
+Value EncodeSubmission(const Submission& submission) {
+  Value arguments = Value::MakeMap();
+  arguments.Set("seed", std::to_string(submission.seed));
+  for (const auto& [key, text] :
+       {std::pair("spec", &submission.spec), std::pair("provenance", &submission.provenance)}) {
+    Result<Value> value = ParseJson(*text);
+    TUNE_CHECK(value.ok());
+    arguments.Set(key, *std::move(value));
+  }
+  arguments.Set("base_dir", submission.base_dir);
+  if (submission.package.sha256.empty()) return arguments;
+  Value package = Value::MakeMap();
+  package.Set("sha256", submission.package.sha256);
+  package.Set("bytes", submission.package.bytes);
+  arguments.Set("package", std::move(package));
+  return arguments;
+}
+
+}  // namespace
+
 std::string EncodeRequest(const ControlRequest& request) {
   Value arguments = Value::MakeMap();
+  if (request.verb == ControlVerb::kSubmit) arguments = EncodeSubmission(request.submission);
   if (request.trial) arguments.Set("trial", request.trial->value);
   if (request.now) arguments.Set("now", true);
   if (request.verb == ControlVerb::kSet) {
@@ -191,7 +268,7 @@ Result<ControlRequest> DecodeRequest(std::string_view line) {
   if (verb_count == 0) {
     return InvalidArgument(
         "the verb is missing: one of pause, unpause, stop, set, drain, devices, workers, "
-        "waiting and state");
+        "waiting, state and submit");
   }
   if (request.tuner == 0) return InvalidArgument("'tuner' is missing");
   if (request.sweep.empty()) return InvalidArgument("'sweep' is missing");

@@ -11,6 +11,9 @@
 // line for each device (tuner/device_status.h), workers {} and waiting {} with lines of
 // tuner/waiting_trials.h. state {} is answered with PAUSED or RUNNING.
 //
+// A head takes new sweeps, too: submit {seed, spec, base_dir, provenance, package}, where `sweep`
+// is the name that is wanted, and is answered with the one that it got.
+//
 // Thread rule: pure functions.
 #pragma once
 
@@ -22,11 +25,14 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/limits.h"
 #include "core/status.h"
+#include "trial_runner/messages.h"
 
 namespace tune {
 
-inline constexpr size_t kControlLineBytesMax = 8'192;  // Of a request, without its end.
+// Of a request, without its end: as JSON a space file may be longer than it was.
+inline constexpr size_t kControlLineBytesMax = 2 * limits::kSpecBytesMax;
 inline constexpr size_t kControlAnswerBytesMax = 1u << 20;
 
 enum class ControlVerb {
@@ -39,7 +45,8 @@ enum class ControlVerb {
   kState,
   kTraffic,
   kWorkers,
-  kWaiting
+  kWaiting,
+  kSubmit
 };
 // Whether it asks for a change, and not only for what the tuner knows.
 bool ChangesSweep(ControlVerb verb);
@@ -50,6 +57,17 @@ inline constexpr char kStateRunning[] = "RUNNING";
 // kTraffic is answered with a number: bytes of checkpoints that workers sent within the last hour;
 // with nothing where no worker can.
 
+// A sweep that was checked as tune run checks one.
+struct Submission {
+  uint64_t seed = 0;
+  std::string spec;        // JSON of the document.
+  std::string base_dir;    // What paths in it are relative to.
+  std::string provenance;  // JSON.
+  PackageName package;     // Of the working folder, below <db stem>.artifacts; empty: none.
+
+  friend bool operator==(const Submission&, const Submission&) = default;
+};
+
 struct ControlRequest {
   int64_t tuner = 0;  // The process that it is meant for, as the writer's lock names it.
   std::string sweep;  // As stored.
@@ -58,6 +76,7 @@ struct ControlRequest {
   bool now = false;                   // kPause, kStop: without waiting for the next report.
   std::vector<std::string> settings;  // kSet: PATH=VALUE of a space file.
   std::string worker;                 // kDrain: its name, or its address.
+  Submission submission = {};         // kSubmit.
 
   friend bool operator==(const ControlRequest&, const ControlRequest&) = default;
 };

@@ -226,12 +226,13 @@ class ControlServer::Connections {
 
   // False: nothing more can come of it.
   bool Read(int64_t id, Client& client) {
-    char bytes[4096];
+    char bytes[65'536];
     const ssize_t size = recv(client.fd.get(), bytes, sizeof bytes, 0);
     if (size < 0) return errno == EAGAIN || errno == EINTR;
     if (size == 0) return false;
+    const size_t known = client.read.size();
     client.read.append(bytes, static_cast<size_t>(size));
-    const size_t end = client.read.find('\n');
+    const size_t end = client.read.find('\n', known);
     if (end == std::string::npos && client.read.size() <= kControlLineBytesMax) return true;
     Result<ControlRequest> request = DecodeRequest(std::string_view(client.read).substr(0, end));
     client.read.clear();

@@ -223,6 +223,12 @@ Result<std::vector<ReportRow>> SqliteStore::ReadReports(ExperimentId experiment)
   return reports;
 }
 
+Result<WorkerId> SqliteStore::LastWorker() {
+  TUNE_ASSIGN_OR_RETURN(const int64_t last,
+                        database_->QueryInt("SELECT coalesce(max(number), 0) FROM worker_rows"));
+  return WorkerId{last};
+}
+
 Result<std::vector<WorkerRow>> SqliteStore::ReadWorkers(ExperimentId experiment) {
   static constexpr char kWorkersSql[] =
       "SELECT number, name, address, cpu_milli, devices, state, joined_us, last_seen_us, is_local,"

@@ -108,6 +108,8 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, 
   return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(lock), *std::move(database)));
 }
 
+Status SqliteStore::AnnounceHead() { return lock_ ? lock_->AnnounceHead() : OkStatus(); }
+
 Result<StoredExperiment> SqliteStore::CreateExperiment(const NewExperiment& experiment) {
   static constexpr char kNameIsTakenSql[] = "SELECT id FROM experiment_rows WHERE name = ?1";
   static constexpr char kInsertExperimentSql[] =
@@ -454,7 +456,7 @@ Status SqliteStore::LoadRowIds(ExperimentId experiment) {
     return NotFound(database_->path() + ": there is no experiment " +
                     std::to_string(experiment.value));
   }
-  if (lock_.has_value()) TUNE_RETURN_IF_ERROR(lock_->Announce(name));
+  if (lock_ && !lock_->is_of_head()) TUNE_RETURN_IF_ERROR(lock_->Announce(name));
   RowIds ids;
   const auto load = [&](const char* sql, std::vector<int64_t>& by_number) -> Status {
     TUNE_ASSIGN_OR_RETURN(const KeptStatement statement, database_->Kept(sql));

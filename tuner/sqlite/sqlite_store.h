@@ -28,6 +28,9 @@ class SqliteStore final : public Store {
   static Result<std::unique_ptr<SqliteStore>> Open(const std::string& path, Access access,
                                                    Instant now, const std::string& vfs = "");
 
+  // This is a head's: what it works on is not said in the lock's file sweep by sweep.
+  Status AnnounceHead();
+
   Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) override;
   Status CommitSteps(std::span<const SweepStep> steps) override;
   Result<std::vector<StoredExperiment>> ListExperiments() override;
@@ -37,6 +40,7 @@ class SqliteStore final : public Store {
   Result<std::vector<TrialRow>> ReadTrials(ExperimentId experiment) override;
   Result<std::vector<ReportRow>> ReadReports(ExperimentId experiment) override;
   Result<std::vector<WorkerRow>> ReadWorkers(ExperimentId experiment) override;
+  Result<WorkerId> LastWorker() override;
 
  private:
   // Of an experiment that is written: the rows' ids by number, and its journal's end.
@@ -66,7 +70,7 @@ class SqliteStore final : public Store {
   Status WriteLaneSpeed(ExperimentId experiment, const LaneSpeedRow& row);
   Status WriteExperiment(ExperimentId experiment, const ExperimentRow& row);
 
-  // Also says in the lock's file which sweep is worked on.
+  // Also says in the lock's file which sweep is worked on, but for a head.
   Status LoadRowIds(ExperimentId experiment);
   Result<int64_t> TrialId(TrialNumber number) const;
   Result<int64_t> WorkerRowId(WorkerId worker) const;

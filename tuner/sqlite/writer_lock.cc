@@ -44,6 +44,8 @@ LockHolder ReadHolder(int fd) {
   const Value* const host = value->Find("host");
   const Value* const since = value->Find("since_us");
   const Value* const experiment = value->Find("experiment");
+  const Value* const head = value->Find("head");
+  holder.is_head = head != nullptr && *head == Value(true);
   if (pid != nullptr && pid->is_int()) holder.pid = pid->AsInt();
   if (host != nullptr && host->is_string()) holder.host = host->AsString();
   if (since != nullptr && since->is_int()) holder.since = Instant{since->AsInt()};
@@ -89,7 +91,9 @@ Status Held(const std::string& database_path, const LockHolder& holder) {
     who = DescribeHolder(holder) + ", since " + FormatInstant(holder.since);
   }
   return Unavailable(database_path + ": is held by " + who +
-                     "; end that one first, or choose another --db");
+                     (holder.is_head ? "; tune submit gives it a sweep, tune resume one that has "
+                                       "ended; or choose another --db"
+                                     : "; end that one first, or choose another --db"));
 }
 
 Status CannotLock(const std::string& path, int error) {
@@ -113,6 +117,7 @@ Status WriterLock::Write() {
   value.Set("host", holder_.host);
   value.Set("since_us", holder_.since.us);
   value.Set("experiment", holder_.experiment);
+  if (holder_.is_head) value.Set("head", true);
   // Padded, so that a shorter text leaves nothing of a longer one and a reader never sees a cut
   // one.
   std::string text = ToJson(value);
@@ -134,6 +139,11 @@ Status WriterLock::Announce(std::string_view experiment) {
   return Write();
 }
 
+Status WriterLock::AnnounceHead() {
+  holder_.is_head = true;
+  return Write();
+}
+
 void WriterLock::NoteCommitted(JournalEnd end) {
   committed_ = end;
   const std::string line = CommittedLine(end);
@@ -148,7 +158,8 @@ void WriterLock::Forget() {
 }
 
 std::string DescribeHolder(const LockHolder& holder) {
-  return "the tuner with pid " + std::to_string(holder.pid) + " on " + holder.host;
+  return (holder.is_head ? "the head with pid " : "the tuner with pid ") +
+         std::to_string(holder.pid) + " on " + holder.host;
 }
 
 Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant now, LockText text) {
@@ -178,7 +189,7 @@ Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant n
     }
     WriterLock lock(fd, path);
     lock.committed_ = ReadCommitted(fd);
-    lock.holder_ = LockHolder{getpid(), HostName(), now, ""};
+    lock.holder_ = LockHolder{getpid(), HostName(), now, "", false};
     const Status written = lock.Write();
     const bool is_no_matter =
         text == LockText::kIfThereIsRoom && written.code() == StatusCode::kResourceExhausted;

@@ -27,7 +27,11 @@ struct LockHolder {
   int64_t pid = 0;
   std::string host;
   Instant since;
-  std::string experiment;  // Empty until announced.
+  std::string experiment;  // Empty until announced; of a head always.
+  bool is_head = false;    // It runs any number of them.
+
+  // It has announced no other one.
+  bool MayRun(std::string_view sweep) const { return experiment.empty() || experiment == sweep; }
 };
 
 // Who holds the lock is written into its file. Without room for that a tuner has none to work in
@@ -55,6 +59,9 @@ class WriterLock {
 
   // Which sweep this tuner works on, for FindLockHolder.
   Status Announce(std::string_view experiment);
+  // Or that it is a head.
+  Status AnnounceHead();
+  bool is_of_head() const { return holder_.is_head; }
 
   // What was committed last: at first by a holder that was killed, nothing if there was none.
   const std::optional<JournalEnd>& committed() const { return committed_; }
@@ -82,7 +89,7 @@ class WriterLock {
   bool is_settled_ = false;
 };
 
-// "the tuner with pid 4711 on somehost"
+// "the tuner with pid 4711 on somehost", or "the head ..."
 std::string DescribeHolder(const LockHolder& holder);
 
 // Waits only for a holder that was killed and is being taken down. kUnavailable names a living

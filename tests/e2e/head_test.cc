@@ -1,0 +1,232 @@
+// A head with real programs: sweeps come and go, the head is killed and started again, workers of
+// other machines join it once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "tests/e2e/curve_sweep.h"
+#include "tests/e2e/join_line.h"
+#include "tests/e2e/program.h"
+
+namespace tune::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Rows = std::vector<std::string>;
+
+std::unique_ptr<Program> StartHead(const TestFolder& folder, const Rows& more = {"--cpus", "2"},
+                                   const std::string& until = "the head runs") {
+  Rows arguments = {"head"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  auto head = std::make_unique<Program>(folder, "tune", arguments);
+  EXPECT_TRUE(head->WaitForText(until));
+  return head;
+}
+
+// Until a lone command reaches it: it says that it runs before it listens for a restart's sake.
+ProgramResult Submit(const TestFolder& folder, const std::string& name, const std::string& space,
+                     const Rows& more = {}) {
+  Rows arguments = {"submit", folder.Write(name + ".yaml", space)};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return RunTune(folder, arguments);
+}
+
+std::string Table(const std::string& sweep) {
+  return "select number, t.status, stop_reason, config, iterations, best_value, best_iteration, "
+         "last_value from trials as t join experiments as e on e.id = t.experiment where e.name = "
+         "'" +
+         sweep + "' order by number";
+}
+
+void WaitForEnd(const TestFolder& folder, const std::string& sweep,
+                const std::string& status = "FINISHED") {
+  WaitForRows(folder, "select status from experiments where name = '" + sweep + "'", {status});
+}
+
+// One trial at a time: the order of reports is its own.
+std::string AshaSpace(int seed) {
+  return CurveSweep("    iterations: 9\n    seconds: 0.01\n",
+                    kAsha + std::string("samples: 9\nlimits: {max_concurrent: 1}\n")) +
+         "# " + std::to_string(seed) + "\n";
+}
+const std::string kEndless = CurveSweep("    iterations: 1000000000\n    seconds: 0.02\n",
+                                        "samples: 4\nlimits: {max_concurrent: 1}\n");
+
+TEST(Head, SweepsSideBySideComeToWhatEachComesToAlone) {
+  TestFolder folder;
+  const auto head = StartHead(folder);
+  for (const std::string name : {"one", "two", "three"}) {
+    const ProgramResult submitted =
+        Submit(folder, name, AshaSpace(0), {"--seed", std::to_string(name.size())});
+    EXPECT_EQ(submitted.exit_status, 0) << submitted.err;
+    EXPECT_EQ(submitted.out, name + "\n");
+  }
+  for (const std::string name : {"one", "two", "three"}) {
+    WaitForEnd(folder, name);
+    TestFolder alone;
+    const ProgramResult result =
+        RunTune(alone, {"run", alone.Write(name + ".yaml", AshaSpace(0)), "--seed",
+                        std::to_string(name.size()), "--set", "trainable.curve.seconds=0"});
+    ASSERT_EQ(result.exit_status, 0) << result.err;
+    EXPECT_EQ(Query(folder, Table(name)), Query(alone, Table(name))) << name;
+  }
+  EXPECT_EQ(Query(folder, "select count(distinct name || joined_at) from workers"), Rows{"1"})
+      << "one worker had them all";
+}
+
+TEST(Head, GoesOnWithAllThatRanWhenItWasKilled) {
+  TestFolder folder;
+  auto head = StartHead(folder);
+  Submit(folder, "one", AshaSpace(0));
+  Submit(folder, "two", AshaSpace(0));
+  for (int i = 1; i <= 4; ++i) {
+    WaitForReports(folder, 4 * i);
+    head->Signal(i % 2 == 0 ? SIGTERM : SIGKILL);
+    head->Wait();
+    EXPECT_THAT(RunTune(folder, {"list"}).out, Not(HasSubstr("RUNNING")));
+    head = StartHead(folder);
+  }
+  const Rows undisturbed = UndisturbedTable(AshaSpace(0));
+  for (const std::string name : {"one", "two"}) {
+    WaitForEnd(folder, name);
+    EXPECT_EQ(Query(folder, Table(name)), undisturbed) << name;
+  }
+  EXPECT_EQ(Query(folder,
+                  "select count(*) from (select trial, iteration from reports group by "
+                  "trial, iteration having count(*) > 1)"),
+            Rows{"0"})
+      << "each report was acknowledged once, and none was made again";
+}
+
+TEST(Head, WhatIsAskedOfOneSweepConcernsNoOtherOne) {
+  TestFolder folder;
+  const auto head = StartHead(folder);
+  Submit(folder, "one", kEndless);
+  Submit(folder, "two", kEndless);
+  WaitForRows(folder, "select count(*) from trials where iterations > 0", {"2"});
+
+  EXPECT_THAT(RunTune(folder, {"pause", "one", "--now"}).out, HasSubstr("one is paused"));
+  EXPECT_THAT(RunTune(folder, {"status", "one"}).out, HasSubstr("one: PAUSED"));
+  EXPECT_THAT(RunTune(folder, {"status", "two"}).out, HasSubstr("two: RUNNING"));
+  EXPECT_EQ(RunTune(folder, {"set", "two", "max_concurrent=2"}).exit_status, 0);
+  WaitForRows(folder, "select count(*) from trials where status = 'RUNNING' and experiment = 2",
+              {"2"});
+
+  EXPECT_THAT(RunTune(folder, {"stop", "two", "--now"}).out, HasSubstr("two stops"));
+  WaitForEnd(folder, "two", "STOPPED");
+  const ProgramResult again = RunTune(folder, {"stop", "two"});
+  EXPECT_EQ(again.exit_status, 2);
+  EXPECT_THAT(again.err, HasSubstr("two is over (STOPPED)"));
+  EXPECT_EQ(RunTune(folder, {"unpause", "one"}).exit_status, 0);
+  WaitForRows(folder, "select count(*) > 0 from trials where status = 'RUNNING' and experiment = 1",
+              {"1"});
+  EXPECT_EQ(RunTune(folder, {"stop", "one", "--now"}).exit_status, 0);
+  WaitForEnd(folder, "one", "STOPPED");
+}
+
+TEST(Head, WhatIsRefusedIsNotThere) {
+  TestFolder folder;
+  const ProgramResult nobody = Submit(folder, "one", kEndless);
+  EXPECT_EQ(nobody.exit_status, 1);
+  EXPECT_THAT(nobody.err, HasSubstr("no head holds"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "tune.db"));
+
+  const auto head = StartHead(folder);
+  const auto refused = [&](const std::string& space, const Rows& more, const std::string& why) {
+    const ProgramResult result = Submit(folder, "refused", space, more);
+    EXPECT_EQ(result.exit_status, 2) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(why));
+    EXPECT_EQ(result.out, "");
+  };
+  refused("metric: loss\n", {}, "refused.yaml");
+  refused(kEndless, {"--name", "a/b"}, "--name");
+  refused(kEndless, {"--name", "packages"}, "another name");
+  refused(kEndless, {"--priority", "5000"}, "priority");
+  refused(kEndless + "resources: {cpu: 64}\n", {}, "this head takes no workers of other machines");
+  refused(kEndless + "owner: [a]\n", {}, "owner");
+  EXPECT_EQ(RunTune(folder, {"list", "--format", "json"}).out, "[]\n");
+
+  const ProgramResult second = RunTune(folder, {"head"});
+  EXPECT_EQ(second.exit_status, 1);
+  EXPECT_THAT(second.err, HasSubstr("is held by the head with pid"));
+  const ProgramResult alone = RunTune(folder, {"run", folder.Write("alone.yaml", kEndless)});
+  EXPECT_EQ(alone.exit_status, 1);
+  EXPECT_THAT(alone.err, HasSubstr("tune submit gives it a sweep"));
+}
+
+// Trials of each sweep run a program of its own folder, on a worker that sees neither.
+TEST(Head, AWorkerThatSeesNoDiskOfOursHasEachSweepsFolder) {
+  if (geteuid() != 0) GTEST_SKIP() << "hiding a folder needs root";
+  TestFolder folder;
+  TestFolder cache;
+  auto head = StartHead(folder, {"--cpus", "0", "--listen", "127.0.0.1:0"}, "head runs");
+  JoinLine join = WaitForJoinLine(*head);
+  ASSERT_NE(join.token, "");
+  for (const std::string name : {"one", "two"}) {
+    std::filesystem::create_directory(folder / name);
+    folder.Write(name + "/train.sh", "echo value=" + std::to_string(name == "one" ? 1 : 2) + "\n");
+    const ProgramResult submitted = Submit(
+        folder, name + "/space",
+        "name: " + name +
+            "\ntrainable:\n  command: [sh, train.sh]\n  metrics: {v: {regex: \"value={number}\"}}\n"
+            "metric: v\nmode: max\nspace: {x: {uniform: [0, 1]}}\nsamples: 2\n");
+    ASSERT_EQ(submitted.exit_status, 0) << submitted.err;
+  }
+  // What is packed is what was there then.
+  folder.Write("one/train.sh", "exit 1\n");
+  head->Signal(SIGKILL);
+  head->Wait();
+  head = StartHead(folder, {"--cpus", "0"}, "head runs");
+  join = WaitForJoinLine(*head);
+  Program worker(cache, "tune", join.Worker({"--cpus", "2", "--cache", cache / "cache"}), "",
+                 folder.path());
+  WaitForEnd(folder, "one");
+  WaitForEnd(folder, "two");
+  EXPECT_EQ(Query(folder,
+                  "select e.name, max(best_value) from trials as t join experiments as e on "
+                  "e.id = t.experiment group by e.id"),
+            (Rows{"one|1.0", "two|2.0"}));
+  worker.Signal(SIGTERM);
+  worker.Wait();
+}
+
+TEST(Head, TakesUpWhatATunerOfOneSweepLeft) {
+  TestFolder folder;
+  {
+    Program alone(folder, "tune", {"run", folder.Write("alone.yaml", AshaSpace(0)), "--cpus", "1"});
+    ASSERT_TRUE(alone.WaitForText("sweep alone"));
+    WaitForReports(folder, 5);
+    alone.Signal(SIGKILL);
+    alone.Wait();
+  }
+  const auto head = StartHead(folder);
+  Submit(folder, "new", AshaSpace(0));
+  WaitForEnd(folder, "alone");
+  WaitForEnd(folder, "new");
+  const Rows undisturbed = UndisturbedTable(AshaSpace(0));
+  EXPECT_EQ(Query(folder, Table("alone")), undisturbed);
+  EXPECT_EQ(Query(folder, Table("new")), undisturbed);
+}
+
+TEST(Head, InTheBackgroundItSaysHowWorkersJoin) {
+  TestFolder folder;
+  const ProgramResult started =
+      RunTune(folder, {"head", "--cpus", "1", "--listen", "127.0.0.1:0", "--detach"});
+  ASSERT_EQ(started.exit_status, 0) << started.err;
+  EXPECT_THAT(started.out, HasSubstr("the head runs (pid "));
+  EXPECT_THAT(started.out, HasSubstr("tune worker --connect 127.0.0.1:"));
+  EXPECT_EQ(Submit(folder, "one", AshaSpace(0)).exit_status, 0);
+  WaitForEnd(folder, "one");
+  const pid_t pid = std::atoi(started.out.c_str() + started.out.find("(pid ") + 5);
+  ASSERT_GT(pid, 1);
+  kill(pid, SIGTERM);
+  while (kill(pid, 0) == 0) {
+  }
+}
+
+}  // namespace
+}  // namespace tune::testing

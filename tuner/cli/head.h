@@ -1,0 +1,32 @@
+// `tune head`: a database, a pool of workers, and any number of sweeps, which come and go. It goes
+// on with all that ran when it is started again, however it ended.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/limits.h"
+#include "core/time.h"
+
+namespace tune {
+
+struct HeadCommandOptions {
+  std::string db_path;
+  std::string program_dir;
+  std::optional<int64_t> cpus, gpus;  // Of its own worker; nothing: all that this machine has.
+  std::string listen;                 // HOST:PORT for other machines; empty: where it did before.
+  Duration token_validity;
+  int64_t checkpoint_bytes_max = limits::kCheckpointBytesMax;
+  bool detach = false;
+};
+
+// Returns the exit status: 130, 143 or 129 where a signal ended it; nothing that ran is lost then.
+int HeadCommand(const HeadCommandOptions& options);
+
+// Under which name a head keeps where it listens; no sweep has it.
+inline constexpr char kHeadListening[] = "/head";
+
+}  // namespace tune

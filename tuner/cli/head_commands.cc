@@ -1,0 +1,146 @@
+// The commands of a head that several people's sweeps share.
+#include <signal.h>
+
+#include <iostream>
+#include <optional>
+#include <string>
+
+#include "core/posix/environment.h"
+#include "core/posix/real_clock.h"
+#include "tuner/cli/commands.h"
+#include "tuner/cli/head.h"
+#include "tuner/cli/job_commands.h"
+#include "tuner/cli/submit_command.h"
+
+namespace tune {
+namespace {
+
+void AddHead(Commands& commands) {
+  const auto [command, head] = commands.Add<HeadCommandOptions>(
+      "head",
+      "Holds a database, a pool of workers and any number of sweeps, which tune submit gives it; "
+      "started again, it goes on with all that ran.\nExample: tune head --listen 0.0.0.0:7433");
+  command
+      ->add_option("--listen", head->listen,
+                   "HOST:PORT for workers on other machines, over TLS; prints the line with which "
+                   "they join; default: where this head listened before; off: nowhere")
+      ->type_name("HOST:PORT");
+  AddTokenExpires(command, head->token_validity);
+  AddCheckpointMax(command, head->checkpoint_bytes_max);
+  command
+      ->add_option("--cpus", head->cpus,
+                   "CPUs that its own worker offers; default: this machine's; 0: it has none")
+      ->type_name("N")
+      ->check(kCpuRange);
+  command->add_option("--gpus", head->gpus, "GPUs likewise")->type_name("N")->check(kGpuRange);
+  command->add_flag("--detach", head->detach,
+                    "Goes on in the background, also when the terminal closes");
+  commands.Bind(command, [head = head](const Invocation& invocation) {
+    head->db_path = invocation.db_path;
+    head->program_dir = invocation.program_dir;
+    signal(SIGPIPE, SIG_IGN);
+    return HeadCommand(*head);
+  });
+}
+
+void AddJobOptions(CLI::App* command, SubmitOptions& submit) {
+  JobOptions& job = submit.job;
+  const auto add = [command](const char* option, std::optional<std::string>& value,
+                             const char* about, const char* type) {
+    command->add_option(option, value, about)->type_name(type)->group("Of a program");
+  };
+  add("--cpus", job.cpus, "CPUs that it needs; default: 1", "N");
+  add("--gpus", job.gpus, "GPUs, or a part of one: 0.5", "N");
+  add("--gpu-memory", job.gpu_memory, "Memory of a GPU", "BYTES");
+  add("--memory", job.memory, "Memory that it may have", "BYTES");
+  add("--time", job.time, "How long it may run", "TIME");
+  add("--setup", job.setup, "A shell's line that makes its folder ready, once on each machine",
+      "TEXT");
+  command->add_option("--working-dir", job.working_dir, "Where it runs; default: here")
+      ->type_name("DIR")
+      ->group("Of a program");
+  TakeOneEachTime(
+      command->add_option("--env", job.env, "A variable of its environment; may be repeated")
+          ->type_name("NAME=VALUE")
+          ->group("Of a program"));
+  command->add_option("--retries", job.retries, "How often it is tried again when it has failed")
+      ->type_name("N")
+      ->group("Of a program");
+  command->add_flag("--no-wait", submit.no_wait, "Prints the job's name and leaves it alone")
+      ->group("Of a program");
+}
+
+void AddSubmit(Commands& commands) {
+  const auto [command, submit] = commands.Add<SubmitOptions>(
+      "submit",
+      "Gives the head that holds the database a sweep, or a job: any program that runs once. A "
+      "job's output is followed, and its exit status passed on.\nExample: tune submit space.yaml "
+      "--samples 16\nExample: tune submit --gpus 1 -- python3 train.py --epochs 20");
+  RunOptions& run = submit->run;
+  command
+      ->add_option("words", submit->words,
+                   "A space file (.yaml, .json), or behind -- a program with its arguments")
+      ->type_name("FILE | -- PROGRAM ARGUMENT...")
+      ->required();
+  command->add_option("--name", run.name, "Its name; default: the file's or the script's")
+      ->type_name("NAME");
+  command->add_option("--priority", run.priority, "Higher ones are served first; default: 0")
+      ->type_name("N");
+  command->add_option("--samples", run.samples, "As for run")->type_name("N")->group("Of a sweep");
+  command->add_option("--seed", run.seed, "As for run")
+      ->type_name("N")
+      ->check(IntegerFrom(0))
+      ->group("Of a sweep");
+  command->add_option("--max-concurrent", run.max_concurrent, "As for run")
+      ->type_name("N")
+      ->group("Of a sweep");
+  TakeOneEachTime(command->add_option("--set", run.overrides, "As for run")
+                      ->type_name("KEY=VALUE")
+                      ->group("Of a sweep"));
+  AddJobOptions(command, *submit);
+  commands.Bind(command, [submit = submit](const Invocation& invocation) {
+    submit->run.db_path = invocation.db_path;
+    submit->run.program_dir = invocation.program_dir;
+    submit->run.command_line = invocation.command_line;
+    submit->run.data_dir = EnvironmentText("FOOD11_DATA_DIR");
+    if (submit->words.size() == 1) submit->run.space_path = submit->words.front();
+    return Answered(SubmitCommand(*submit, RealClock(), WaitForCtrlC, std::cout, std::cerr));
+  });
+}
+
+void AddJobs(Commands& commands) {
+  const auto [command, jobs] = commands.Add<JobsOptions>(
+      "jobs",
+      "The jobs of the database: their states, why they wait, what they need.\nExample: "
+      "tune jobs --open");
+  command->add_flag("--open", jobs->open_only, "Only those that are not over");
+  AddFormat(command, jobs->format);
+  commands.Bind(command, [jobs = jobs](const Invocation& invocation) {
+    jobs->db_path = invocation.db_path;
+    jobs->width = OutputWidth();
+    return Answered(JobsCommand(*jobs, RealClock(), std::cout, std::cerr));
+  });
+}
+
+void AddWait(Commands& commands) {
+  const auto [command, wait] = commands.Add<WaitOptions>(
+      "wait",
+      "Waits until jobs are over, and ends with the exit status of the first that did not "
+      "end well.\nExample: tune wait train evaluate");
+  command->add_option("names", wait->names, "The jobs")->type_name("NAME...")->required();
+  commands.Bind(command, [wait = wait](const Invocation& invocation) {
+    wait->db_path = invocation.db_path;
+    return Answered(WaitCommand(*wait, RealClock(), WaitForCtrlC, std::cout, std::cerr));
+  });
+}
+
+}  // namespace
+
+void AddHeadCommands(Commands& commands) {
+  AddHead(commands);
+  AddSubmit(commands);
+  AddJobs(commands);
+  AddWait(commands);
+}
+
+}  // namespace tune
