@@ -34,6 +34,10 @@
 
 namespace tune {
 
+// The metric that each program has: 0, reported when it has ended well. One that ends otherwise has
+// failed, and reports nothing.
+inline constexpr char kExitStatusMetric[] = "exit_status";
+
 // A number in a JSON file.
 struct FileMetric {
   std::string metric;

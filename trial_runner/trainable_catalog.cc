@@ -74,6 +74,7 @@ Status DescribeCommand(const Value& trainable, const std::vector<std::string>& m
   TUNE_RETURN_IF_ERROR(spec.CheckParameters(parameters));
   info.reports_others = spec.metric_names().empty();
   info.metrics = info.reports_others ? metrics : spec.metric_names();
+  info.metrics.emplace_back(kExitStatusMetric);
   return OkStatus();
 }
 

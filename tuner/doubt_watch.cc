@@ -45,7 +45,7 @@ DoubtWatch::DoubtWatch(const ExperimentSpec& spec, Transition& out)
 
 // Once at the first report, and once where another name seems to be meant.
 void DoubtWatch::OnReportWithoutMetric(const TrialRecord& trial, const Metrics& metrics) {
-  if (said_meant_metric_ || !IsCommand(spec_.trainable)) return;
+  if (said_meant_metric_ || AsksForExitStatus() || !IsCommand(spec_.trainable)) return;
   std::vector<std::string_view> names;
   std::string reported;
   for (const auto& [name, value] : metrics) {
@@ -189,7 +189,7 @@ void DoubtWatch::OnFirstReport(const TrialRecord& trial, const Report& report) {
 void DoubtWatch::OnTrialEnded(const TrialRecord& trial) {
   const bool has_failed = trial.row.status == TrialStatus::kError;
   const auto runs_alike = repeated_runs_.OnTrialEnded(trial.row.number, has_failed);
-  if (!IsCommand(spec_.trainable)) return;
+  if (!IsCommand(spec_.trainable) || AsksForExitStatus()) return;
   if (runs_alike) Add(trial, "runs alike", *runs_alike);
   const bool is_repeated = RepeatCount(spec_.search) > 1;
   const auto alike = is_repeated

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/metric.h"
+#include "trial_runner/command_spec.h"
 #include "trial_runner/messages.h"
 #include "tuner/compared_trials.h"
 #include "tuner/doubts.h"
@@ -52,6 +53,8 @@ class DoubtWatch {
 
  private:
   bool Decides(const std::string& metric) const;
+  // Its values are alike where all is well, and other reports are none of a mistake's.
+  bool AsksForExitStatus() const { return spec_.metric == kExitStatusMetric; }
 
   const ExperimentSpec& spec_;
   Transition& out_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "trial_runner/command_spec.h"
 #include "tuner/artifact_path.h"
 #include "tuner/best_trial.h"
 #include "tuner/sweep.h"
@@ -64,7 +65,9 @@ void Sweep::On(const Reported& reported) {
              options_.spec.metric);
     return;
   }
-  if (!trial.has_reported_metric && ++trial.reports_without_metric >= kReportsWithoutMetricMax) {
+  const bool comes_last = options_.spec.metric == kExitStatusMetric;
+  if (!trial.has_reported_metric && !comes_last &&
+      ++trial.reports_without_metric >= kReportsWithoutMetricMax) {
     Answer(event.worker, trial, message, ReportAnswer::kRefused);
     Kill(trial, Outcome::kBadConfig,
          "no_metric: it was ended, since none of its " + std::to_string(kReportsWithoutMetricMax) +

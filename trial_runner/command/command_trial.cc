@@ -383,6 +383,9 @@ void CommandTrial::TakeLast() {
   });
   Metrics last = output_.Unreported(has_part ? wanted_ : std::vector<std::string>());
   last.insert(last.end(), end.file_metrics->begin(), end.file_metrics->end());
+  const bool is_asked =
+      std::find(wanted_.begin(), wanted_.end(), kExitStatusMetric) != wanted_.end();
+  if (is_asked) last.emplace_back(kExitStatusMetric, end.exit_status);
   // A final report completes a trial: one without the metric is told as no_metric instead.
   const bool has_metric = missing_names_.empty() || MissingIn(last).empty() ||
                           std::any_of(pending_.begin(), pending_.end(), [&](const Pending& next) {

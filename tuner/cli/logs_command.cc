@@ -1,10 +1,6 @@
 #include "tuner/cli/logs_command.h"
 
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <map>
 #include <memory>
 #include <optional>
 
@@ -18,10 +14,7 @@
 namespace tune {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr Duration kLookAtLogEvery = Milliseconds(300);
-constexpr size_t kPieceBytes = 1 << 16;
 
 struct LoggedTrial {
   FoundTrial trial;
@@ -57,43 +50,6 @@ Result<LoggedTrial> ReadState(const LogsOptions& options) {
   }
   return state;
 }
-
-// Prints what has come to the logs of a trial since the last time.
-class LogTail {
- public:
-  LogTail(std::string folder, std::ostream& out) : folder_(std::move(folder)), out_(out) {}
-
-  void Print() {
-    const std::map<int64_t, fs::path> logs = FindLogs(folder_);
-    for (const auto& [attempt, path] : logs) PrintOne(attempt, path, logs.size() > 1);
-    out_.flush();
-  }
-  bool has_printed() const { return !printed_.empty(); }
-
- private:
-  void PrintOne(int64_t attempt, const fs::path& path, bool are_several) {
-    std::ifstream in(path, std::ios::binary);
-    std::streamoff& at = printed_[attempt];
-    in.seekg(at);
-    char piece[kPieceBytes];
-    for (;;) {
-      in.read(piece, sizeof piece);
-      const std::streamsize count = in.gcount();
-      if (count <= 0) return;
-      if (attempt != last_attempt_ && (are_several || last_attempt_ != 0)) {
-        out_ << (last_attempt_ == 0 ? "" : "\n") << "==> attempt " << attempt << " <==\n";
-      }
-      last_attempt_ = attempt;
-      out_.write(piece, count);
-      at += count;
-    }
-  }
-
-  std::string folder_;
-  std::ostream& out_;
-  std::map<int64_t, std::streamoff> printed_;  // Bytes, by attempt.
-  int64_t last_attempt_ = 0;
-};
 
 }  // namespace
 

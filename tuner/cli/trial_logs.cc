@@ -1,6 +1,7 @@
 #include "tuner/cli/trial_logs.h"
 
 #include <charconv>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,33 @@ std::map<int64_t, fs::path> FindLogs(const fs::path& folder) {
     }
   }
   return logs;
+}
+
+bool LogTail::Print() {
+  const std::map<int64_t, fs::path> logs = FindLogs(folder_);
+  bool is_news = false;
+  for (const auto& [attempt, path] : logs) is_news |= PrintOne(attempt, path, logs.size() > 1);
+  out_.flush();
+  return is_news;
+}
+
+bool LogTail::PrintOne(int64_t attempt, const fs::path& path, bool are_several) {
+  constexpr size_t kPieceBytes = 1 << 16;
+  std::ifstream in(path, std::ios::binary);
+  std::streamoff& at = printed_[attempt];
+  in.seekg(at);
+  char piece[kPieceBytes];
+  for (bool is_news = false;; is_news = true) {
+    in.read(piece, sizeof piece);
+    const std::streamsize count = in.gcount();
+    if (count <= 0) return is_news;
+    if (attempt != last_attempt_ && (are_several || last_attempt_ != 0)) {
+      out_ << (last_attempt_ == 0 ? "" : "\n") << "==> attempt " << attempt << " <==\n";
+    }
+    last_attempt_ = attempt;
+    out_.write(piece, count);
+    at += count;
+  }
 }
 
 }  // namespace tune

@@ -1,15 +1,37 @@
 // The files with what a trial's attempts printed.
 //
-// Thread rule: stateless.
+// Thread rule: one thread an object.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <ios>
 #include <map>
+#include <ostream>
+#include <string>
+#include <utility>
 
 namespace tune {
 
 // By attempt; those of a trial's folder on this machine. Empty where there is none.
 std::map<int64_t, std::filesystem::path> FindLogs(const std::filesystem::path& folder);
+
+// Prints what has come to the logs of a trial since the last time.
+class LogTail {
+ public:
+  LogTail(std::string folder, std::ostream& out) : folder_(std::move(folder)), out_(out) {}
+
+  // Whether there was anything.
+  bool Print();
+  bool has_printed() const { return !printed_.empty(); }
+
+ private:
+  bool PrintOne(int64_t attempt, const std::filesystem::path& path, bool are_several);
+
+  std::string folder_;
+  std::ostream& out_;
+  std::map<int64_t, std::streamoff> printed_;  // Bytes, by attempt.
+  int64_t last_attempt_ = 0;
+};
 
 }  // namespace tune

@@ -63,9 +63,17 @@ std::vector<std::string> TrialTexts(const std::vector<std::string>& words) {
 Result<FoundTrial> FindTrial(Database& database, const std::string& text) {
   static constexpr char kTrialSql[] = "SELECT id FROM trials WHERE experiment = ?1 AND number = ?2";
   const size_t slash = text.rfind('/');
-  const std::string name = slash == std::string::npos ? "" : text.substr(0, slash);
-  const std::optional<int64_t> number =
+  std::string name = slash == std::string::npos ? "" : text.substr(0, slash);
+  std::optional<int64_t> number =
       ParseNumber(slash == std::string::npos ? text : text.substr(slash + 1));
+  // The name alone of what has one trial, such as a job.
+  if (!number && slash == std::string::npos) {
+    const Result<FoundSweep> only = FindSweep(database, text);
+    if (only.ok() && only->samples == 1) {
+      name = text;
+      number = 0;
+    }
+  }
   if (!number || slash == 0) {
     return InvalidArgument(
         "TRIAL: read '" + Printable(text) +

@@ -1,0 +1,138 @@
+// Jobs on a head: programs that run once, with real processes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "tests/e2e/program.h"
+
+namespace tune::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Rows = std::vector<std::string>;
+
+std::unique_ptr<Program> StartHead(const TestFolder& folder, const Rows& more = {"--cpus", "2"}) {
+  Rows arguments = {"head"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  auto head = std::make_unique<Program>(folder, "tune", arguments);
+  EXPECT_TRUE(head->WaitForText("the head runs"));
+  return head;
+}
+
+ProgramResult Submit(const TestFolder& folder, const Rows& options, const Rows& program) {
+  Rows arguments = {"submit"};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  arguments.push_back("--");
+  arguments.insert(arguments.end(), program.begin(), program.end());
+  return RunTune(folder, arguments);
+}
+
+Rows States(const TestFolder& folder) {
+  const std::string csv = RunTune(folder, {"jobs", "--format", "csv"}).out;
+  Rows states;
+  for (size_t at = csv.find('\n') + 1; at < csv.size(); at = csv.find('\n', at) + 1) {
+    const size_t comma = csv.find(',', csv.find(',', csv.find(',', at) + 1) + 1);
+    states.push_back(csv.substr(at, comma - at));
+  }
+  return states;
+}
+
+TEST(Jobs, AProgramRunsOnceAndItsOutputAndExitStatusAreOurs) {
+  TestFolder folder;
+  const auto head = StartHead(folder);
+  const ProgramResult well =
+      Submit(folder, {}, {"sh", "-c", "echo '{a} {1}' \"$X\"; echo to err >&2", "it"});
+  EXPECT_EQ(well.exit_status, 0) << well.err;
+  EXPECT_EQ(well.out, "{a} {1} \nto err\n") << "what stands in braces is meant so";
+  const ProgramResult ill =
+      Submit(folder, {"--name", "ill", "--env", "X={b}"}, {"sh", "-c", "echo $X; exit 7"});
+  EXPECT_EQ(ill.exit_status, 7);
+  EXPECT_EQ(ill.out, "{b}\n");
+  EXPECT_THAT(ill.err, HasSubstr("ill is FAILED (exit_status): the program exited with status 7"));
+  EXPECT_EQ(States(folder), (Rows{"sh,SUCCEEDED,", "ill,FAILED,exit_status"}));
+  EXPECT_EQ(RunTune(folder, {"wait", "sh", "ill"}).exit_status, 7);
+  EXPECT_EQ(RunTune(folder, {"wait", "sh"}).exit_status, 0);
+  EXPECT_EQ(RunTune(folder, {"logs", "ill"}).out, "{b}\n");
+}
+
+TEST(Jobs, OneThatHasNoRoomWaitsAndSaysWhy) {
+  TestFolder folder;
+  const auto head = StartHead(folder, {"--cpus", "1"});
+  const Rows sleeper = {"sh", "-c", "until test -e go; do sleep 0.01; done"};
+  EXPECT_EQ(Submit(folder, {"--no-wait", "--name", "first"}, sleeper).out, "first\n");
+  WaitForRows(folder, "select count(*) from trials where status = 'RUNNING'", {"1"});
+  EXPECT_EQ(Submit(folder, {"--no-wait", "--name", "second"}, {"true"}).out, "second\n");
+  EXPECT_EQ(Submit(folder, {"--no-wait", "--name", "urgent", "--priority", "9"}, {"true"}).out,
+            "urgent\n");
+  EXPECT_EQ(States(folder), (Rows{"first,RUNNING,", "second,PENDING,waits_for_resources",
+                                  "urgent,PENDING,waits_for_resources"}));
+  EXPECT_THAT(RunTune(folder, {"jobs", "--format", "json"}).out,
+              HasSubstr("there is no room now: it needs cpu: 1"));
+  folder.Write("go", "");
+  EXPECT_EQ(RunTune(folder, {"wait", "first", "second", "urgent"}).exit_status, 0);
+  EXPECT_EQ(Query(folder,
+                  "select e.name from attempts as a join trials as t on t.id = a.trial join "
+                  "experiments as e on e.id = t.experiment order by a.started_at"),
+            (Rows{"first", "urgent", "second"}));
+}
+
+TEST(Jobs, OneIsStoppedOneTakesTooLongOneIsTriedAgain) {
+  TestFolder folder;
+  const auto head = StartHead(folder);
+  Submit(folder, {"--no-wait", "--name", "endless"}, {"sleep", "1000"});
+  WaitForRows(folder, "select count(*) from trials where status = 'RUNNING'", {"1"});
+  EXPECT_EQ(RunTune(folder, {"stop", "endless", "--now"}).exit_status, 0);
+  EXPECT_EQ(RunTune(folder, {"wait", "endless"}).exit_status, 3);
+
+  const ProgramResult late =
+      Submit(folder, {"--name", "late", "--time", "200ms"}, {"sleep", "1000"});
+  EXPECT_EQ(late.exit_status, 3);
+  EXPECT_THAT(late.err, HasSubstr("late is FAILED (time_limit)"));
+
+  const ProgramResult again = Submit(folder, {"--name", "again", "--retries", "1"},
+                                     {"sh", "-c", "test -e seen && exit 0; touch seen; exit 1"});
+  EXPECT_EQ(again.exit_status, 0) << again.err;
+  EXPECT_EQ(States(folder), (Rows{"endless,STOPPED,stopped_by_user", "late,FAILED,time_limit",
+                                  "again,SUCCEEDED,"}));
+}
+
+TEST(Jobs, WhatCannotRunIsRefusedBeforeItIsStored) {
+  TestFolder folder;
+  const auto head = StartHead(folder);
+  const auto refused = [&](const Rows& options, const Rows& program, const std::string& why) {
+    const ProgramResult result = Submit(folder, options, program);
+    EXPECT_EQ(result.exit_status, 2) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(why));
+  };
+  refused({}, {"no-such-program"}, "no-such-program");
+  refused({"--cpus", "64"}, {"true"}, "64");
+  refused({"--cpus", "many"}, {"true"}, "resources.cpu");
+  refused({"--env", "X"}, {"true"}, "--env: read 'X', expected NAME=VALUE");
+  refused({"--working-dir", "nowhere"}, {"true"}, "is no folder");
+  refused({"--env", "HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz"}, {"true"}, "is a secret");
+  EXPECT_EQ(States(folder), Rows{});
+}
+
+TEST(Jobs, ManyGoThroughTwoPlacesAndNoneIsLostWhenTheHeadIsKilled) {
+  TestFolder folder;
+  auto head = StartHead(folder);
+  constexpr int kCount = 30;
+  for (int i = 0; i < kCount; ++i) {
+    const std::string name = "job" + std::to_string(i);
+    ASSERT_EQ(Submit(folder, {"--no-wait", "--name", name}, {"true"}).out, name + "\n");
+    if (i % 10 != 9) continue;
+    head->Signal(SIGKILL);
+    head->Wait();
+    head = StartHead(folder);
+  }
+  WaitForRows(folder, "select count(*) from experiments where status = 'FINISHED'",
+              {std::to_string(kCount)});
+  EXPECT_EQ(Query(folder, "select count(*) from trials where stop_reason = 'completed'"),
+            Rows{std::to_string(kCount)});
+}
+
+}  // namespace
+}  // namespace tune::testing

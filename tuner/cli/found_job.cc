@@ -1,0 +1,212 @@
+#include "tuner/cli/found_job.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "core/json.h"
+#include "trial_runner/command_spec.h"
+#include "trial_runner/command_text.h"
+#include "trial_runner/placement.h"
+#include "tuner/cli/living_state.h"
+#include "tuner/cli/text_table.h"
+
+namespace tune {
+namespace {
+
+constexpr int kCouldNotRun = 3;
+
+// Its trial's row, and that of its last attempt.
+struct TrialState {
+  std::string status;  // Empty: there is none yet.
+  std::string stop_reason;
+  int64_t attempts = 0;
+  std::string outcome;
+  std::string error;
+  std::optional<int64_t> started_us, finished_us;
+};
+
+Result<TrialState> ReadTrial(Database& database, int64_t sweep) {
+  static constexpr char kTrialSql[] =
+      "SELECT t.status, t.stop_reason, t.attempts, a.outcome, a.error, t.started_us, t.finished_us"
+      " FROM trial_rows AS t LEFT JOIN attempt_rows AS a ON a.trial = t.id AND a.number ="
+      " (SELECT max(b.number) FROM attempt_rows AS b WHERE b.trial = t.id)"
+      " WHERE t.experiment = ?1 AND t.number = 0";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialSql));
+  row->BindAll(sweep);
+  TrialState trial;
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  if (!has_row) return trial;
+  trial.status = row->Text(0);
+  trial.stop_reason = row->Text(1);
+  trial.attempts = row->Int(2);
+  trial.outcome = row->Text(3);
+  trial.error = row->Text(4);
+  trial.started_us = row->OptionalInt(5);
+  trial.finished_us = row->OptionalInt(6);
+  return trial;
+}
+
+// Of "the program exited with status 3: ..." and of "the program died of SIGTERM".
+std::optional<int> ExitStatusIn(std::string_view error) {
+  constexpr std::string_view kExited = "exited with status ";
+  const size_t at = error.find(kExited);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = error.substr(at + kExited.size());
+  int status = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), status);
+  return read.ec == std::errc() ? std::optional(status) : std::nullopt;
+}
+
+void Fail(const TrialState& trial, FoundJob& job) {
+  job.state = JobState::kFailed;
+  job.exit_status = ExitStatusIn(trial.error).value_or(kCouldNotRun);
+  job.sentence = trial.error;
+  if (trial.outcome == "out_of_memory" || trial.outcome == "device_out_of_memory") {
+    job.reason = "out_of_memory";
+  } else if (trial.outcome == "lost" || trial.outcome == "preempted") {
+    job.reason = "worker_lost";
+  } else if (trial.outcome == "hung") {
+    job.reason = "no_progress";
+  } else if (trial.outcome == "bad_config" || trial.outcome.empty()) {
+    job.reason = "can_never_run";
+  } else {
+    job.reason = "exit_status";
+  }
+}
+
+// What a head says of the one trial that waits.
+std::string WhyItWaits(const std::string& db_path, const std::string& name, const Clock& clock) {
+  for (const std::string& line : LinesOfTuner(db_path, name, ControlVerb::kWaiting, clock)) {
+    const Result<Value> waits = ParseJson(line);
+    const Value* const why = waits.ok() && waits->is_map() ? waits->Find("why") : nullptr;
+    if (why != nullptr && why->is_string()) return why->AsString();
+  }
+  return "";
+}
+
+void Wait(const FoundSweep& sweep, const std::string& db_path, const Clock& clock, bool asks,
+          FoundJob& job) {
+  job.state = JobState::kPending;
+  if (sweep.status == "INTERRUPTED") {
+    job.reason = "no_head";
+    job.sentence = "nothing runs it; tune head goes on with it";
+    return;
+  }
+  if (sweep.status == "PAUSED") {
+    job.reason = "paused";
+    return;
+  }
+  if (!asks) return;
+  job.sentence = WhyItWaits(db_path, sweep.name, clock);
+  job.reason = job.sentence.starts_with("back") ? "backing_off" : "waits_for_resources";
+}
+
+void Understand(const FoundSweep& sweep, const TrialState& trial, const std::string& db_path,
+                const Clock& clock, bool asks, FoundJob& job) {
+  if (trial.status == "ERROR") return Fail(trial, job);
+  if (trial.status == "TERMINATED" && trial.stop_reason == "completed") {
+    job.state = JobState::kSucceeded;
+    return;
+  }
+  if (trial.status == "TERMINATED" && trial.stop_reason != "user") {
+    job.state = JobState::kFailed;
+    job.exit_status = kCouldNotRun;
+    job.reason = "time_limit";
+    job.sentence = "it ran for longer than it may";
+    return;
+  }
+  const bool has_ended = sweep.status == "FINISHED" || sweep.status == "STOPPED";
+  if (trial.status == "TERMINATED" || has_ended) {
+    const bool is_stopped = trial.status == "TERMINATED" || sweep.status == "STOPPED";
+    job.state = is_stopped ? JobState::kStopped : JobState::kFailed;
+    job.reason = is_stopped ? "stopped_by_user" : "can_never_run";
+    job.exit_status = kCouldNotRun;
+    return;
+  }
+  if (trial.outcome == "running" && sweep.status != "INTERRUPTED") {
+    job.state = JobState::kRunning;
+    return;
+  }
+  Wait(sweep, db_path, clock, asks, job);
+}
+
+// As a shell would be told.
+std::string CommandText(const Value& trainable) {
+  const Value* const command = trainable.is_map() ? trainable.Find("command") : nullptr;
+  if (command == nullptr) return "";
+  if (command->is_string()) return command->AsString();
+  std::string text;
+  if (!command->is_list()) return text;
+  for (const Value& word : command->AsList()) {
+    if (!word.is_string()) continue;
+    std::string plain;
+    for (size_t i = 0; i < word.AsString().size(); ++i) {
+      plain += word.AsString()[i];
+      if (word.AsString().substr(i, 2) == "{{") ++i;
+    }
+    text += (text.empty() ? "" : " ") + ShellQuoted(plain);
+  }
+  return text;
+}
+
+Result<FoundJob> ReadJob(Database& database, FoundSweep sweep, const Clock& clock, bool asks) {
+  if (asks) TellPaused(database.path(), clock, sweep);
+  FoundJob job;
+  job.name = sweep.name;
+  job.created_us = sweep.created_us;
+  TUNE_ASSIGN_OR_RETURN(const TrialState trial, ReadTrial(database, sweep.id));
+  job.started_us = trial.started_us;
+  job.finished_us = trial.finished_us;
+  Understand(sweep, trial, database.path(), clock, asks, job);
+  const Result<ExperimentSpec> spec = ReadStoredSpec(database, sweep);
+  if (!spec.ok()) return job;
+  job.resources = DescribeRequest(spec->resources);
+  job.owner = spec->share.owner;
+  job.command = CommandText(spec->trainable);
+  return job;
+}
+
+}  // namespace
+
+const char* JobStateName(JobState state) {
+  switch (state) {
+    case JobState::kPending:
+      return "PENDING";
+    case JobState::kRunning:
+      return "RUNNING";
+    case JobState::kSucceeded:
+      return "SUCCEEDED";
+    case JobState::kFailed:
+      return "FAILED";
+    case JobState::kStopped:
+      return "STOPPED";
+  }
+  return "";
+}
+
+bool IsJob(const FoundSweep& sweep) {
+  return sweep.metric == kExitStatusMetric && sweep.samples == 1 &&
+         sweep.trainable_kind == "command" && sweep.repeat == 1;
+}
+
+Result<std::vector<FoundJob>> ListJobs(Database& database, const Clock& clock, bool asks) {
+  TUNE_ASSIGN_OR_RETURN(std::vector<FoundSweep> sweeps, ListSweeps(database));
+  std::vector<FoundJob> jobs;
+  for (FoundSweep& sweep : sweeps) {
+    if (!IsJob(sweep)) continue;
+    TUNE_ASSIGN_OR_RETURN(FoundJob job, ReadJob(database, std::move(sweep), clock, asks));
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+Result<FoundJob> FindJob(Database& database, const std::string& name, const Clock& clock) {
+  TUNE_ASSIGN_OR_RETURN(FoundSweep sweep, FindSweep(database, name));
+  if (IsJob(sweep)) return ReadJob(database, std::move(sweep), clock, /*asks=*/true);
+  return InvalidArgument(Printable(sweep.name) + ": is a sweep, and no job; tune status " +
+                         Printable(sweep.name) + " shows it");
+}
+
+}  // namespace tune

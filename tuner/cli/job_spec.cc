@@ -1,0 +1,105 @@
+#include "tuner/cli/job_spec.h"
+
+#include <charconv>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "trial_runner/command_spec.h"
+
+namespace tune {
+namespace {
+
+// A space file's command fills what stands in braces; a job's means them.
+std::string Literal(std::string_view text) {
+  std::string literal;
+  for (const char c : text) literal += c == '{' ? "{{" : std::string(1, c);
+  return literal;
+}
+
+Result<Value> Assignments(const std::string& option, const std::vector<std::string>& texts) {
+  Value map = Value::MakeMap();
+  for (const std::string& text : texts) {
+    const size_t at = text.find('=');
+    if (at == 0 || at == std::string::npos) {
+      return InvalidArgument(option + ": read '" + text + "', expected NAME=VALUE");
+    }
+    map.Set(text.substr(0, at), Literal(text.substr(at + 1)));
+  }
+  return map;
+}
+
+// A number where it is one, so that a mistake is told as a space file's would be.
+Value NumberOrText(const std::string& text) {
+  const char* const end = text.data() + text.size();
+  int64_t whole = 0;
+  if (const auto read = std::from_chars(text.data(), end, whole);
+      read.ec == std::errc() && read.ptr == end) {
+    return whole;
+  }
+  double number = 0;
+  if (const auto read = std::from_chars(text.data(), end, number);
+      read.ec == std::errc() && read.ptr == end) {
+    return number;
+  }
+  return text;
+}
+
+void SetGiven(const std::optional<std::string>& given, const char* key, Value& section) {
+  if (given) section.Set(key, NumberOrText(*given));
+}
+
+bool IsScript(std::string_view word) {
+  const size_t dot = word.rfind('.');
+  return !word.starts_with('-') && dot != std::string_view::npos && dot > 0 &&
+         word.find('=') == std::string_view::npos;
+}
+
+}  // namespace
+
+std::string JobName(const std::vector<std::string>& program) {
+  for (size_t i = 1; i < program.size(); ++i) {
+    if (IsScript(program[i])) return std::filesystem::path(program[i]).stem().string();
+    if (!program[i].starts_with('-')) break;
+  }
+  return std::filesystem::path(program.front()).stem().string();
+}
+
+Result<Value> JobDocument(const JobOptions& options) {
+  Value command = Value::MakeList();
+  for (const std::string& word : options.program) command.AsList().emplace_back(Literal(word));
+  Value trainable = Value::MakeMap();
+  trainable.Set("command", std::move(command));
+  if (!options.env.empty()) {
+    TUNE_ASSIGN_OR_RETURN(Value env, Assignments("--env", options.env));
+    trainable.Set("env", std::move(env));
+  }
+  if (options.setup) trainable.Set("setup", *options.setup);
+
+  Value document = Value::MakeMap();
+  document.Set("name", options.name.value_or(JobName(options.program)));
+  document.Set("trainable", std::move(trainable));
+  document.Set("metric", kExitStatusMetric);
+  document.Set("mode", "min");
+  document.Set("samples", int64_t{1});
+  Value resources = Value::MakeMap();
+  SetGiven(options.cpus, "cpu", resources);
+  SetGiven(options.gpus, "gpu", resources);
+  SetGiven(options.gpu_memory, "gpu_memory", resources);
+  SetGiven(options.memory, "memory", resources);
+  if (!resources.AsMap().empty()) document.Set("resources", std::move(resources));
+  if (options.retries) {
+    Value failure = Value::MakeMap();
+    failure.Set("max_failures", *options.retries);
+    document.Set("failure", std::move(failure));
+  }
+  if (options.time) {
+    Value limits = Value::MakeMap();
+    SetGiven(options.time, "trial_time", limits);
+    document.Set("limits", std::move(limits));
+  }
+  if (options.priority) document.Set("priority", *options.priority);
+  return document;
+}
+
+}  // namespace tune

@@ -1,0 +1,34 @@
+// A job, any program that runs once, as the sweep of one trial that it is: its metric is its exit
+// status, which is only reported by one that ended well.
+//
+// Thread rule: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "core/value.h"
+
+namespace tune {
+
+struct JobOptions {
+  std::vector<std::string>
+      program;  // With its arguments, each as it is meant: nothing is filled in.
+  std::optional<std::string> name;
+  std::string working_dir = ".";  // Its own in the end: absolute.
+  std::optional<std::string> cpus, gpus, gpu_memory, memory, time, setup;  // As in a space file.
+  std::vector<std::string> env;                                            // NAME=VALUE.
+  std::vector<std::string> tags;                                           // NAME=VALUE.
+  std::optional<int64_t> retries, priority;
+};
+
+// The document of its space file. kInvalidArgument: an option that is not NAME=VALUE.
+Result<Value> JobDocument(const JobOptions& options);
+
+// "train" of python3 train.py, "make" of make all: what the job is called where nothing is said.
+std::string JobName(const std::vector<std::string>& program);
+
+}  // namespace tune
