@@ -189,16 +189,17 @@ bool LeaseTable::CouldTakeOn(WorkerId worker, const ResourceRequest& request) co
   return !books.is_away && !books.view.is_draining && CouldEverFit(request, books.view.capacity);
 }
 
-bool LeaseTable::CouldTake(const ResourceRequest& request) const {
+bool LeaseTable::CouldTake(const ResourceRequest& request, const std::set<WorkerId>& except) const {
   const bool is_any_away = std::any_of(workers_.begin(), workers_.end(),
                                        [](const auto& entry) { return entry.second.is_away; });
-  return is_any_away || CouldPresentTake(request);
+  return is_any_away || CouldPresentTake(request, except);
 }
 
-bool LeaseTable::CouldPresentTake(const ResourceRequest& request) const {
+bool LeaseTable::CouldPresentTake(const ResourceRequest& request,
+                                  const std::set<WorkerId>& except) const {
   std::vector<WorkerCapacity> together;
   for (const auto& [id, books] : workers_) {
-    if (books.is_away || books.view.is_draining) continue;
+    if (books.is_away || books.view.is_draining || except.contains(id)) continue;
     if (CouldEverFit(request, books.view.capacity)) return true;
     together.push_back(books.view.capacity);
   }

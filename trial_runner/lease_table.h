@@ -84,12 +84,14 @@ class LeaseTable {
   // Leases that begin now, where there is room for `request`, one for each of its ranks, in order;
   // empty when there is not room for all of them. Workers of `except` are passed over.
   bool HasRoom(const ResourceRequest& request, const std::set<WorkerId>& except = {}) const;
-  // Whether workers that are there, and are to stay, could take it once they are empty.
-  bool CouldPresentTake(const ResourceRequest& request) const;
+  // Whether workers that are there, and are to stay, could take it once they are empty; those of
+  // `except` are passed over.
+  bool CouldPresentTake(const ResourceRequest& request,
+                        const std::set<WorkerId>& except = {}) const;
   // The same of this worker alone.
   bool CouldTakeOn(WorkerId worker, const ResourceRequest& request) const;
   // The same, or one that is away may come back.
-  bool CouldTake(const ResourceRequest& request) const;
+  bool CouldTake(const ResourceRequest& request, const std::set<WorkerId>& except = {}) const;
   // `attempt`, whose epoch it gives.
   std::vector<Lease> Grant(const ResourceRequest& request, const AttemptRef& attempt,
                            const std::string& fuse_key = "", const std::set<WorkerId>& except = {});

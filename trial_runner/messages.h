@@ -160,8 +160,15 @@ struct Goodbye {
   std::string why;  // One line for a person.
 };
 
+// To a head: this machine cannot run that sweep's trials, for a reason that a person must mend. It
+// gets no more of them; those that it has end as preempted, after this.
+struct SweepUnfit {
+  ExperimentId sweep;
+  std::string why;  // One line for a person.
+};
+
 using FromWorker = std::variant<Hello, AttemptReport, AttemptEnded, Heartbeat, Goodbye, DeviceLost,
-                                DeviceMemoryPeak>;
+                                DeviceMemoryPeak, SweepUnfit>;
 
 // ---- tuner -> worker
 
@@ -195,6 +202,7 @@ struct Welcome {
   int64_t heartbeat_ms = 0;
   int64_t lease_ms = 0;
   std::vector<SweepInfo> sweeps = {};
+  bool is_head = false;  // Sweeps come and go: one that the worker cannot run is none to leave for.
 };
 
 struct Refused {

@@ -158,7 +158,8 @@ void Controller::On(const WorkerJoined& event) {
       board_.Heed(*std::move(notices));
     }
   }
-  Welcome welcome{event.worker, heartbeat().us / 1000, lease().us / 1000, {}};
+  Welcome welcome{
+      event.worker, heartbeat().us / 1000, lease().us / 1000, {}, !options_.ends_with_sweeps};
   for (auto& [id, open] : board_.sweeps()) welcome.sweeps.push_back(open.Introduce(event.worker));
   // What it has of others is over: it ends that unasked, and says nothing of it.
   WorkerJoined joined = event;
@@ -205,8 +206,9 @@ void Controller::On(const AttemptFinished& event) {
   OpenSweep& open = At(event.message.ref.sweep);
   AttemptEnded end = event.message;
   end.ref = open.Unmarked(end.ref);
-  // The worker is about to leave.
-  if (open.sweep.IsUnasked(end)) board_.cluster().Drain(event.worker, board_.now());
+  // The worker is about to leave, unless it has said that it is no more than unfit.
+  const bool is_unfit = open.unfit.contains(event.worker);
+  if (open.sweep.IsUnasked(end) && !is_unfit) board_.cluster().Drain(event.worker, board_.now());
   LeaseEnded told{event.worker, std::move(end), ended.was_running, {}, false};
   if (ended.begun) {
     TUNE_CHECK(ended.begun->ref.sweep == open.id);  // LeaseGiver::FillAhead.
@@ -302,6 +304,16 @@ void Controller::On(const DeviceMemorySeen& event) {
   const int64_t bytes = event.message.bytes;
   const bool is_beyond = cluster().IsBeyondShare(WithMargin(bytes), open->sweep.Request());
   board_.Tell(*open, MemoryLearned{*next, bytes, is_beyond});
+}
+
+void Controller::On(const WorkerUnfit& event) {
+  OpenSweep* const open = board_.Find(event.message.sweep);
+  if (open == nullptr || !cluster().leases().HasWorker(event.worker)) return;
+  const std::string& why = event.message.why;
+  if (!open->unfit.emplace(event.worker, why).second) return;
+  board_.Add(
+      Say{"worker " + cluster().workers().NameOf(event.worker) + " gets no trials of it: " + why,
+          open->id});
 }
 
 // ---- the end of a step, and of sweeps

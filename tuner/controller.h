@@ -78,6 +78,7 @@ class Controller {
   void On(const WorkerDrainRequested& event);
   void On(const DeviceFellAway& event);
   void On(const DeviceMemorySeen& event);
+  void On(const WorkerUnfit& event);
   template <typename OfSweep>
   void On(const OfSweep& event) {
     for (OpenSweep* const sweep : Addressed()) board_.Tell(*sweep, event);

@@ -64,6 +64,12 @@ struct DeviceMemorySeen {
   DeviceMemoryPeak message;
 };
 
+// A worker told that it cannot run a sweep's trials.
+struct WorkerUnfit {
+  WorkerId worker;
+  SweepUnfit message;
+};
+
 // What the database's earlier sweeps measured of lanes, as this one began.
 struct LaneSpeedsKnown {
   std::vector<LaneSpeedRow> speeds;
@@ -125,11 +131,12 @@ struct SamplesExtended {
 // Time passed a deadline.
 struct DeadlinePassed {};
 
-using Event = std::variant<WorkerJoined, WorkerGone, ReportArrived, AttemptFinished,
-                           InterruptRequested, TunerRestarted, TunerSlept, SamplesExtended,
-                           DeadlinePassed, PauseRequested, UnpauseRequested, StopRequested,
-                           MaxConcurrentChanged, ErroredRetried, DeviceFellAway, DeviceMemorySeen,
-                           LaneSpeedsKnown, SettingsChanged, WorkerDrainRequested, ProgramChanged>;
+using Event =
+    std::variant<WorkerJoined, WorkerGone, ReportArrived, AttemptFinished, InterruptRequested,
+                 TunerRestarted, TunerSlept, SamplesExtended, DeadlinePassed, PauseRequested,
+                 UnpauseRequested, StopRequested, MaxConcurrentChanged, ErroredRetried,
+                 DeviceFellAway, DeviceMemorySeen, LaneSpeedsKnown, SettingsChanged,
+                 WorkerDrainRequested, ProgramChanged, WorkerUnfit>;
 
 // What happens to a tuner of several sweeps, and to which of them, where it is what people say to
 // one. Without a number it is said to all.

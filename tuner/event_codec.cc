@@ -20,7 +20,7 @@
 //   ["a"] ErroredRetried        ["l", worker, device, why] DeviceFellAway
 //   ["m", worker, trial, attempt, epoch, bytes] DeviceMemorySeen
 //   ["n", document] SettingsChanged    ["h", line, ...] ProgramChanged
-//   ["w", worker] WorkerDrainRequested
+//   ["w", worker] WorkerDrainRequested    ["f", worker, sweep, why] WorkerUnfit
 //   ["v", [[shape, device, lanes, images_per_second, report_count], ...]] LaneSpeedsKnown
 //
 // Stored journals are read by later programs: letters and places are never given another meaning.
@@ -101,6 +101,14 @@ void AppendEvent(const DeviceFellAway& event, std::string& out) {
   out += "\"l\"";
   AppendField(event.worker.value, out);
   AppendField(event.message.device, out);
+  AppendField(event.message.why, out);
+}
+
+// No journal of old has one: there were no heads.
+void AppendEvent(const WorkerUnfit& event, std::string& out) {
+  out += "\"f\"";
+  AppendField(event.worker.value, out);
+  AppendField(event.message.sweep.value, out);
   AppendField(event.message.why, out);
 }
 
@@ -337,6 +345,14 @@ DeviceFellAway ReadDeviceFellAway(Fields& fields) {
   return event;
 }
 
+WorkerUnfit ReadWorkerUnfit(Fields& fields) {
+  WorkerUnfit event;
+  event.worker = WorkerId{fields.Int()};
+  event.message.sweep = ExperimentId{fields.Int()};
+  event.message.why = fields.Text();
+  return event;
+}
+
 DeviceMemorySeen ReadDeviceMemorySeen(Fields& fields) {
   DeviceMemorySeen event;
   event.worker = WorkerId{fields.Int()};
@@ -398,6 +414,7 @@ Event ReadEvent(const std::string& letter, Fields& fields) {
   if (letter == "l") return ReadDeviceFellAway(fields);
   if (letter == "m") return ReadDeviceMemorySeen(fields);
   if (letter == "v") return ReadLaneSpeedsKnown(fields);
+  if (letter == "f") return ReadWorkerUnfit(fields);
   fields.Fail();
   return DeadlinePassed{};
 }

@@ -56,6 +56,9 @@ std::optional<Event> ToEvent(Incoming incoming) {
     return DeviceFellAway{worker, std::move(*lost)};
   }
   if (auto* peak = std::get_if<DeviceMemoryPeak>(&message)) return DeviceMemorySeen{worker, *peak};
+  if (auto* unfit = std::get_if<SweepUnfit>(&message)) {
+    return WorkerUnfit{worker, std::move(*unfit)};
+  }
   if (auto* goodbye = std::get_if<Goodbye>(&message)) {
     return WorkerGone{worker, Departure::kGoodbye, std::move(goodbye->why)};
   }

@@ -12,9 +12,9 @@ namespace tune {
 void LeaseGiver::Fill() {
   for (auto& [id, sweep] : board_.sweeps()) ForgetWhatNobodyHas(sweep);
   const auto grant_one = [this] {
-    const std::vector<OpenSweep*> turn = InTurn();
+    const std::vector<ExperimentId> turn = Turn();
     return std::any_of(turn.begin(), turn.end(),
-                       [this](OpenSweep* sweep) { return GrantNext(*sweep); });
+                       [this](ExperimentId id) { return GrantNext(*board_.Find(id)); });
   };
   while (grant_one()) {
   }
@@ -35,14 +35,13 @@ void LeaseGiver::ForgetWhatNobodyHas(OpenSweep& sweep) {
   }
 }
 
-// Those that may begin one more trial, by whose turn it is.
-std::vector<OpenSweep*> LeaseGiver::InTurn() {
-  std::vector<OpenSweep*> open;
+std::vector<ExperimentId> LeaseGiver::Turn() const {
+  std::vector<ExperimentId> open;
   std::vector<Claimant> claimants;
   const LeaseTable& leases = board_.cluster().leases();
-  for (auto& [id, sweep] : board_.sweeps()) {
+  for (const auto& [id, sweep] : board_.sweeps()) {
     if (!sweep.sweep.HasPlace()) continue;
-    open.push_back(&sweep);
+    open.push_back(id);
     const Share& share = sweep.sweep.options().spec.share;
     claimants.push_back({id, share, leases.UsageOf(id), {}, sweep.waiting_since});
   }
@@ -57,7 +56,7 @@ std::vector<OpenSweep*> LeaseGiver::InTurn() {
   for (Claimant& claimant : claimants) {
     claimant.used_by_owner = by_owner.at(claimant.share.owner);
   }
-  std::vector<OpenSweep*> turn;
+  std::vector<ExperimentId> turn;
   for (const size_t i : FairOrder(claimants, leases.Total(), board_.now())) {
     turn.push_back(open[i]);
   }
@@ -68,6 +67,8 @@ bool LeaseGiver::GrantNext(OpenSweep& sweep) {
   Cluster& cluster = board_.cluster();
   std::set<WorkerId> kept = cluster.leases().QueuesBeside(sweep.id);
   if (claimant_ != sweep.id) kept.insert(claimed_.begin(), claimed_.end());
+  const std::set<WorkerId> unfit = sweep.UnfitWorkers();
+  kept.insert(unfit.begin(), unfit.end());
   do {
     const std::vector<Want> wants = sweep.sweep.Wants();
     const std::optional<Choice> choice = cluster.Choose(wants, sweep.sweep.Request(), kept);
@@ -134,8 +135,12 @@ void LeaseGiver::WatchForUnplaceable(OpenSweep& sweep) {
   Cluster& cluster = board_.cluster();
   const std::optional<ResourceRequest> request = sweep.sweep.Unplaced();
   PlaceableSeen seen;
-  seen.is_placeable = !request || cluster.leases().CouldTake(*request);
+  seen.is_placeable = !request || cluster.leases().CouldTake(*request, sweep.UnfitWorkers());
   if (!seen.is_placeable) seen.have = cluster.Capacities();
+  for (const auto& [worker, why] : sweep.unfit) {
+    if (seen.is_placeable || !cluster.leases().HasWorker(worker)) continue;
+    seen.have += "; " + cluster.workers().NameOf(worker) + " cannot run it: " + why;
+  }
   // A sweep that was told nothing else in this step hears of it when it changes.
   const bool is_as_before =
       seen.is_placeable == sweep.is_placeable && seen.have == sweep.workers_have;
@@ -161,10 +166,14 @@ void LeaseGiver::GiveClaim() {
     claimed_.clear();
   }
   if (board_.sweeps().size() < 2) return;
-  for (OpenSweep* const sweep : InTurn()) {
+  for (const ExperimentId id : Turn()) {
+    OpenSweep* const sweep = board_.Find(id);
     if (!sweep->waiting_since || board_.now() < *sweep->waiting_since + kPatience) continue;
     const std::vector<WorkerId> needed = leases.EmptiestFor(*sweep->sweep.Unplaced());
-    if (needed.empty()) continue;
+    const bool is_any_unfit = std::any_of(needed.begin(), needed.end(), [&](WorkerId worker) {
+      return sweep->unfit.contains(worker);
+    });
+    if (needed.empty() || is_any_unfit) continue;
     claimant_ = sweep->id;
     claimed_ = {needed.begin(), needed.end()};
     return;

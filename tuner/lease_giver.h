@@ -28,7 +28,9 @@ class LeaseGiver {
   // When somebody may get the claim.
   std::optional<Instant> NextDeadline() const;
 
-  // Whose turn is next, and the workers that are kept for one; for people.
+  // Those that may begin one more trial, by whose turn it is.
+  std::vector<ExperimentId> Turn() const;
+  // Who has the claim, and the workers that are kept for it; for people.
   const std::set<WorkerId>& claimed() const { return claimed_; }
   std::optional<ExperimentId> claimant() const { return claimant_; }
 
@@ -36,7 +38,6 @@ class LeaseGiver {
 
  private:
   void ForgetWhatNobodyHas(OpenSweep& sweep);
-  std::vector<OpenSweep*> InTurn();
   bool GrantNext(OpenSweep& sweep);
   void FillAhead();
   void WatchForUnplaceable(OpenSweep& sweep);

@@ -5,6 +5,7 @@
 // Thread rule: one thread, the tuner's.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -33,8 +34,17 @@ struct OpenSweep {
   bool is_placeable = true;
   std::string workers_have = {};
 
+  // Workers that cannot run its trials, and why.
+  std::map<WorkerId, std::string> unfit = {};
+
   // Workers that were told of it.
   std::set<WorkerId> known_by = {};
+
+  std::set<WorkerId> UnfitWorkers() const {
+    std::set<WorkerId> workers;
+    for (const auto& [worker, why] : unfit) workers.insert(worker);
+    return workers;
+  }
 
   // What a worker is told before its first attempt of this sweep.
   SweepInfo Introduce(WorkerId worker) {

@@ -47,6 +47,8 @@ void UnmarkSweep(ExperimentId sweep, Event& event) {
     Unmark(sweep, ended->message.ref);
   } else if (auto* const memory = std::get_if<DeviceMemorySeen>(&event)) {
     Unmark(sweep, memory->message.ref);
+  } else if (auto* const unfit = std::get_if<WorkerUnfit>(&event)) {
+    if (unfit->message.sweep == sweep) unfit->message.sweep = {};
   }
 }
 

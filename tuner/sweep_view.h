@@ -18,6 +18,10 @@ class SweepView {
  public:
   SweepView(const Controller& controller, ExperimentId id) : controller_(controller), id_(id) {}
 
+  // Of another sweep of the same workers; empty: it is this one.
+  std::string NameOfOther(ExperimentId id) const {
+    return id == id_ ? "" : controller_.sweeps().at(id).sweep.options().name;
+  }
   const Sweep& sweep() const { return controller_.sweeps().at(id_).sweep; }
   const Cluster& cluster() const { return controller_.cluster(); }
   const LeaseTable& leases() const { return cluster().leases(); }  // Of all sweeps.
@@ -30,6 +34,11 @@ class SweepView {
   bool HasLocalWorker() const;  // One that is there.
   Duration lease() const { return controller_.lease(); }
   Duration heartbeat() const { return controller_.heartbeat(); }
+
+  // Workers that cannot run its trials, and why.
+  const std::map<WorkerId, std::string>& unfit() const {
+    return controller_.sweeps().at(id_).unfit;
+  }
 
   // As of Sweep.
   const std::vector<TrialRecord>& trials() const { return sweep().trials(); }

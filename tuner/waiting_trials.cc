@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/counted.h"
@@ -79,13 +80,22 @@ class Reasons {
                   : "");
     }
     const std::string need = "it needs " + DescribeRequest(request);
-    if (!leases.CouldTake(request)) {
-      const std::string have = Workers(&Reasons::CapacityOf);
+    std::set<WorkerId> unfit;
+    for (const auto& [worker, why] : view_.unfit()) unfit.insert(worker);
+    if (!leases.CouldTake(request, unfit)) {
+      std::string have = Workers(&Reasons::CapacityOf);
+      for (const auto& [worker, why] : view_.unfit()) {
+        if (leases.HasWorker(worker)) {
+          have += "; " + view_.WorkerName(worker) + " cannot run it: " + why;
+        }
+      }
       return have.empty() ? need + ", and no worker is there"
                           : "can run on no worker that is there: " + need + "; " + have;
     }
-    if (!leases.HasRoom(request)) {
-      return "there is no room now: " + need + "; " + Workers(&Reasons::FreeOf);
+    if (!leases.HasRoom(request, unfit)) {
+      const std::string free = Workers(&Reasons::FreeOf);
+      return "there is no room now: " + need +
+             (free.empty() ? ", and no worker is connected" : "; " + free);
     }
     // What stands before it in the turns of the searcher or scheduler is theirs alone to know.
     return number ? "waits for its turn" : "wait for their turn";
@@ -135,6 +145,8 @@ std::vector<std::string> EncodeWorkers(const SweepView& sweep) {
     for (const LeaseTable::Lease& lease : leases.RunningOn(view.worker)) {
       Value slice = Value::MakeMap();
       slice.Set("trial", lease.ref.trial.value);
+      const std::string other = sweep.NameOfOther(lease.ref.sweep);
+      if (!other.empty()) slice.Set("sweep", ToUtf8(other));
       slice.Set("cpus", Whole(lease.placement.cpu_milli));
       slices.AsList().push_back(std::move(slice));
     }

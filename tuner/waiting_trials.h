@@ -15,8 +15,8 @@ class SweepView;
 
 // Lines of JSON, one for each worker that holds leases or may get some: {"worker": "gpu-1",
 // "address": "10.0.0.7:4711", "is_local": false, "state": "draining", "cpus": 8, "slices":
-// [{"trial": 3, "cpus": 4}]}. The state is "alive", "draining" or "away": not connected, its trials
-// are waited for.
+// [{"trial": 3, "cpus": 4}]}; a slice of another sweep has its name, too: "sweep". The state is
+// "alive", "draining" or "away": not connected, its trials are waited for.
 std::vector<std::string> EncodeWorkers(const SweepView& sweep);
 
 // Lines of JSON, one for each trial that waits, by number, at most `lines_max`; the last one is of

@@ -29,6 +29,9 @@ struct Describer {
   std::string operator()(const DeviceLost& m) const {
     return "device " + std::to_string(m.device) + " lost: " + m.why;
   }
+  std::string operator()(const SweepUnfit& m) const {
+    return "cannot run sweep " + std::to_string(m.sweep.value) + ": " + m.why;
+  }
   std::string operator()(const DeviceMemoryPeak& m) const {
     return Describe(m.ref) + " used " + std::to_string(m.bytes) + " bytes of a device";
   }

@@ -50,6 +50,7 @@ TEST_F(GatewayTest, NumbersWorkersByTheirHelloAndCarriesMessagesBothWays) {
   EXPECT_TRUE(sink_.WaitForMessage<Goodbye>());
   EXPECT_TRUE(sink_.WaitForMessage<DeviceLost>());
   EXPECT_TRUE(sink_.WaitForMessage<DeviceMemoryPeak>());
+  EXPECT_TRUE(sink_.WaitForMessage<SweepUnfit>());
 
   TunerChannel second(Address(), second_sink);
   second.Send({Greeting()});

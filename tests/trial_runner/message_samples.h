@@ -47,7 +47,8 @@ inline std::vector<FromWorker> SampleFromWorker() {
           Heartbeat{{{0, 5}, {1, 1 << 20}}, {"/a/sweep/3/checkpoint_000002"}},
           Goodbye{"its disk is full"},
           DeviceLost{1, "it fell off the bus"},
-          DeviceMemoryPeak{Ref(3, 2, 17), 1 << 29}};
+          DeviceMemoryPeak{Ref(3, 2, 17), 1 << 29},
+          SweepUnfit{ExperimentId{3}, "HF_TOKEN is not set"}};
 }
 
 inline StartAttempt SampleStart() {

@@ -41,7 +41,7 @@ class WorkerCoreTest : public testing::Test {
     return sweep;
   }
   static Welcome WelcomeTo(std::vector<SweepInfo> sweeps) {
-    return {WorkerId{1}, 1000, 60'000, std::move(sweeps)};
+    return {WorkerId{1}, 1000, 60'000, std::move(sweeps), /*is_head=*/false};
   }
   static Welcome SampleWelcome() { return WelcomeTo({SweepOf(R"({"curve":{"value":"x"}})")}); }
 
@@ -168,6 +168,9 @@ class WorkerCoreTest : public testing::Test {
       return text;
     }
     if (std::holds_alternative<Heartbeat>(message)) return "heartbeat";
+    if (const auto* const m = std::get_if<SweepUnfit>(&message)) {
+      return "unfit for " + std::to_string(m->sweep.value);
+    }
     return "goodbye";
   }
 

@@ -1029,5 +1029,40 @@ TEST_F(WorkerCoreTest, AWorkerWithoutAVariableOfTheSweepLeavesAndSaysWhichOne) {
   EXPECT_THAT(Effects(), ElementsAre("goodbye", "exit 1"));
 }
 
+// Of a head: other sweeps go on here.
+TEST_F(WorkerCoreTest, OfManySweepsAWorkerLeavesOutTheOneThatItCannotRun) {
+  WorkerCore::Options options{Greeting(), /*is_local=*/false, ""};
+  options.has_variable = [](const std::string&) { return false; };
+  core_.emplace(std::move(options));
+  core_->Begin();
+  Effects();
+  SweepInfo fit = SweepOf(R"({"curve":{"value":"x"}})");
+  fit.sweep = ExperimentId{1};
+  SweepInfo unfit = SweepOf(R"({"command":["a"],"env":{"TOKEN":{"from_environment":true}}})");
+  unfit.sweep = ExperimentId{2};
+  Welcome welcome = WelcomeTo({fit});
+  welcome.is_head = true;
+  Tell(welcome);
+  StartAttempt runs = Start(Ref(0, 1, 1));
+  runs.ref.sweep = ExperimentId{1};
+  Tell(runs);
+  Effects();
+  Tell(unfit);
+  StartAttempt cannot = Start(Ref(5, 1, 2));
+  cannot.ref.sweep = ExperimentId{2};
+  Tell(cannot);
+  EXPECT_THAT(Effects(), ElementsAre(testing::HasSubstr("TOKEN is not set in this environment"),
+                                     "unfit for 2", testing::StartsWith("ended 5 preempted: ")));
+  Line(1, kCompleted);
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 completed"));
+  // Who forgets it is told again.
+  LoseTuner();
+  Pass(Seconds(1));
+  Effects();
+  Tell(welcome);
+  Tell(unfit);
+  EXPECT_THAT(Effects(), Contains("unfit for 2"));
+}
+
 }  // namespace
 }  // namespace tune

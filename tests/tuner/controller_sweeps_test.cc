@@ -1,5 +1,6 @@
 // Several sweeps on one pool of workers: who is given what, and that none of them feels the others'
 // ends, stops and lives.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -136,6 +137,34 @@ TEST(ControllerSweeps, ALostWorkerIsLostToAllWhoHadTrialsThere) {
   EXPECT_EQ(world.stored.at(second).ended, ExperimentStatus::kFinished);
   world.ExpectStreamLeadsToRows(first);
   world.ExpectStreamLeadsToRows(second);
+}
+
+TEST(ControllerSweeps, AWorkerThatCannotRunOneRunsTheOthers) {
+  HeadWorld world;
+  const WorkerId lacking = world.Join(4, "lacking");
+  const ExperimentId first = world.Open(SpecOf(2));
+  const ExperimentId second = world.Open(SpecOf(8));
+  EXPECT_EQ(world.RunningOf(first), 2);
+  // What it has of that sweep it gives back, and stays.
+  world.Apply({HeadEvent{WorkerUnfit{lacking, {first, "HF_TOKEN is not set"}}}});
+  for (const auto& [worker, epoch] : world.Runs()) {
+    if (world.workers.at(worker).running.at(epoch).start.ref.sweep == first) {
+      world.End(worker, epoch, Outcome::kPreempted);
+    }
+  }
+  EXPECT_EQ(world.RunningOf(first), 0);
+  EXPECT_EQ(world.RunningOf(second), 4) << "it is not drained";
+  EXPECT_THAT(world.stored.at(first).said,
+              ::testing::ElementsAre(
+                  ::testing::HasSubstr("worker w1 gets no trials of it: HF_TOKEN is not set"),
+                  ::testing::HasSubstr("w1 cannot run it: HF_TOKEN is not set; waiting")));
+  world.RunToEnd(100'000, /*may_be_left=*/true);
+  EXPECT_EQ(world.stored.at(second).ended, ExperimentStatus::kFinished);
+  EXPECT_FALSE(world.stored.at(first).ended);
+  world.Join(2, "fit");
+  world.RunToEnd();
+  EXPECT_EQ(world.stored.at(first).ended, ExperimentStatus::kFinished);
+  world.ExpectStreamLeadsToRows(first);
 }
 
 TEST(ControllerSweeps, ACommandIsOneSweepsAlone) {

@@ -251,6 +251,11 @@ Status Read(v1::DeviceLost& in, DeviceLost& out) {
   return ReadLine(in.mutable_why(), limits::kErrorBytesMax, "device_lost.why", out.why);
 }
 
+Status Read(v1::SweepUnfit& in, SweepUnfit& out) {
+  TUNE_RETURN_IF_ERROR(ReadInt(in.sweep(), 1, kAny, "sweep_unfit.sweep", out.sweep.value));
+  return ReadLine(in.mutable_why(), limits::kErrorBytesMax, "sweep_unfit.why", out.why);
+}
+
 Status Read(const v1::DeviceMemoryPeak& in, DeviceMemoryPeak& out) {
   TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref));
   return ReadInt(in.bytes(), 1, limits::kDeviceBytesMax, "device_memory_peak.bytes", out.bytes);
@@ -304,6 +309,7 @@ Status Read(v1::Welcome& in, Welcome& out) {
   TUNE_RETURN_IF_ERROR(
       ReadInt(in.heartbeat_ms(), 1, kPeriodMsMax, "welcome.heartbeat_ms", out.heartbeat_ms));
   TUNE_RETURN_IF_ERROR(ReadInt(in.lease_ms(), 1, kPeriodMsMax, "welcome.lease_ms", out.lease_ms));
+  out.is_head = in.is_head();
   if (static_cast<size_t>(in.sweeps_size()) > limits::kHeldAttemptsMax) {
     return InvalidArgument("welcome.sweeps: " + std::to_string(in.sweeps_size()) +
                            ", expected at most " + std::to_string(limits::kHeldAttemptsMax));
@@ -390,6 +396,8 @@ Status Read(v1::FromWorker& in, FromWorker& out) {
     case v1::FromWorker::kDeviceMemoryPeak:
       if (!in.device_memory_peak().has_ref()) return Absent("device_memory_peak.ref");
       return ReadInto<DeviceMemoryPeak>(in.device_memory_peak(), out);
+    case v1::FromWorker::kSweepUnfit:
+      return ReadInto<SweepUnfit>(*in.mutable_sweep_unfit(), out);
     case v1::FromWorker::KIND_NOT_SET:
       break;
   }

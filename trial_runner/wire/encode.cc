@@ -101,6 +101,11 @@ void Put(const DeviceMemoryPeak& peak, v1::DeviceMemoryPeak* out) {
   out->set_bytes(peak.bytes);
 }
 
+void Put(const SweepUnfit& unfit, v1::SweepUnfit* out) {
+  out->set_sweep(unfit.sweep.value);
+  out->set_why(unfit.why);
+}
+
 void Put(const PackageName& package, v1::Package* out) {
   out->set_sha256(package.sha256);
   out->set_bytes(package.bytes);
@@ -124,6 +129,7 @@ void Put(const Welcome& welcome, v1::Welcome* out) {
   out->set_heartbeat_ms(welcome.heartbeat_ms);
   out->set_lease_ms(welcome.lease_ms);
   for (const SweepInfo& info : welcome.sweeps) Put(info, out->add_sweeps());
+  out->set_is_head(welcome.is_head);
 }
 
 void Put(const StartAttempt& start, v1::StartAttempt* out) {
@@ -172,6 +178,7 @@ void Put(const FromWorker& message, v1::FromWorker* out) {
                  [out](const Goodbye& m) { out->mutable_goodbye()->set_why(m.why); },
                  [out](const DeviceLost& m) { Put(m, out->mutable_device_lost()); },
                  [out](const DeviceMemoryPeak& m) { Put(m, out->mutable_device_memory_peak()); },
+                 [out](const SweepUnfit& m) { Put(m, out->mutable_sweep_unfit()); },
              },
              message);
 }

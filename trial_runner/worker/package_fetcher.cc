@@ -12,6 +12,7 @@
 #include "core/posix/threads.h"
 #include "trial_runner/package/package_store.h"
 #include "trial_runner/package/packed_folder.h"
+#include "trial_runner/package/unpacked_folder.h"
 
 namespace tune {
 namespace {
@@ -70,6 +71,8 @@ class PlaceSearch {
     TUNE_ASSIGN_OR_RETURN(
         HeldPackage package,
         PackageStore(means_.cache, interruption_).Obtain(wanted_.package, means_.dial));
+    // It is the folder that was packed, and has what programs have left there since.
+    if (HasAllOf(package.folder, wanted_.folder, wanted_.package)) return OkStatus();
     found_.place.folder = std::move(package.folder);
     held.push_back(std::move(package.hold));
     return OkStatus();

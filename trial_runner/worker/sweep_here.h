@@ -23,6 +23,7 @@ struct SweepHere {
 
   std::optional<WantedPlace> wanted = {};  // Asked for.
   std::optional<FoundPlace> found = {};
+  std::string unfit = {};  // Why this machine cannot run it; empty: it can, as far as is known.
   // Their processes ended with others in them. They run alone from now on.
   std::set<TrialNumber> loners = {};
 

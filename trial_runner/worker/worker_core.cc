@@ -70,6 +70,11 @@ void WorkerCore::On(const StartAttempt& message, Instant) {
   while (!idle_rooms_.empty() && idle_rooms_.front().end_number <= message.ends_seen) {
     idle_rooms_.pop_front();
   }
+  const auto sweep = sweeps_.find(message.ref.sweep);
+  if (sweep != sweeps_.end() && !sweep->second.unfit.empty()) {
+    EndAttempt(message.ref, {Outcome::kPreempted, sweep->second.unfit, EndDetail::kNone});
+    return;
+  }
   if (!message.ahead) return StartNow(message);
   if (idle_rooms_.empty()) {
     queue_.push_back(message);
@@ -181,7 +186,8 @@ void WorkerCore::OnEnd(ProcessId id, Process& process, int64_t lane, const Trial
   }
   const bool is_unfit_here = said.detail == EndDetail::kUnfitMachine && !options_.is_local;
   if (is_unfit_here && !is_winding_down_) {
-    return LeaveUnfit("this worker has not what the trials need: " + said.error, now);
+    return BeUnfit(running.start.ref.sweep,
+                   "this worker has not what the trials need: " + said.error, now);
   }
   if (running.keeping) {
     running.said_end = said;

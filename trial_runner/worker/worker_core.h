@@ -180,6 +180,8 @@ class WorkerCore {
   void SendAgain();
   void Tell(FromWorker message);
   // To the person who started it; a local worker leaves that to its tuner.
+  // "trial 3", of a head's sweeps "trial food11/3".
+  std::string Named(const AttemptRef& ref) const;
   void Say(std::string text);
   void Complain(std::string text);
   void TellOfDraining(const std::string& why);
@@ -240,8 +242,10 @@ class WorkerCore {
   void GiveBack(ProcessId id, Process& process, int64_t lane, bool at_once, Instant now);
   void GiveBackAll(ProcessId id, Process& process, const TrialEnd& end, bool at_once, Instant now);
   void Wind(Instant now);
-  // It can run nothing of a sweep, for a reason that a person must mend.
+  // It can run nothing, for a reason that a person must mend; or nothing of a sweep, which is
+  // nothing for a tuner that has no other one.
   void LeaveUnfit(const std::string& text, Instant now);
+  void BeUnfit(ExperimentId sweep, const std::string& text, Instant now);
   void ExitIfDone();
   static TrialEnd EndOf(const Running& running, const ProcessEnd& end);
   static size_t OthersIn(const Process& process);

@@ -65,7 +65,7 @@ TrialEnd WorkerCore::LostWith(const Running& running, size_t others, const std::
 void WorkerCore::EndAttempt(const AttemptRef& ref, TrialEnd end) {
   ++ends_sent_;
   AttemptEnded message{ref, end.outcome, CutError(std::move(end.error)), end.detail};
-  Say("trial " + std::to_string(ref.trial.value) + " ended: " + OutcomeName(end.outcome) +
+  Say(Named(ref) + " ended: " + OutcomeName(end.outcome) +
       (message.error.empty() ? "" : ", " + message.error));
   if (!options_.is_local) unacknowledged_.push_back({message, ref, ends_sent_});
   Tell(std::move(message));

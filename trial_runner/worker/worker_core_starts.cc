@@ -96,7 +96,7 @@ void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
   Running& running = process.running.at(lane);
   running.is_held_back = false;
   StartAttempt start = running.start;
-  Say("trial " + std::to_string(start.ref.trial.value) + " begins" +
+  Say(Named(start.ref) + " begins" +
       (start.ref.attempt.value > 1 ? ", attempt " + std::to_string(start.ref.attempt.value) : "") +
       (start.from_iteration > 0 ? ", from iteration " + std::to_string(start.from_iteration) : "") +
       (start.world_size > 1 ? ", rank " + std::to_string(start.rank) : ""));
@@ -131,7 +131,7 @@ bool WorkerCore::OnPlace(ExperimentId sweep_id, const WantedPlace& wanted,
         wanted.package.sha256.empty()
             ? "this worker has no folder for what its trials save: "
             : "this worker cannot have the working_dir " + wanted.folder + ": ";
-    LeaveUnfit(what + found.status().message(), now);
+    BeUnfit(sweep_id, what + found.status().message(), now);
     return true;
   }
   entry->second.found = *found;
@@ -154,6 +154,19 @@ void WorkerCore::LeaveUnfit(const std::string& text, Instant now) {
   wind_status_ = 1;
   goodbye_ = Goodbye{CutError(text)};
   Wind(now);
+}
+
+void WorkerCore::BeUnfit(ExperimentId id, const std::string& text, Instant now) {
+  if (!welcome_ || !welcome_->is_head) return LeaveUnfit(text, now);
+  SweepHere& sweep = sweeps_.at(id);
+  if (is_winding_down_ || !sweep.unfit.empty()) return;
+  sweep.unfit = CutError(text);
+  Complain(sweep.info.experiment + ": " + sweep.unfit);
+  Tell(SweepUnfit{id, sweep.unfit});
+  for (auto& [process_id, process] : processes_) {
+    if (process.sweep != id || process.running.empty()) continue;
+    GiveBackAll(process_id, process, {Outcome::kPreempted, text, EndDetail::kNone}, true, now);
+  }
 }
 
 // One that runs what it fuses with; else an idle process of the sweep, or of none yet, that has

@@ -13,6 +13,7 @@ void WorkerCore::On(const Welcome& message, Instant now) {
     std::string names;
     for (const SweepInfo& info : message.sweeps)
       names += (names.empty() ? "" : ", ") + info.experiment;
+    if (names.empty()) names = "a head";  // It has none yet.
     Say(reconnect_count_ > 0 ? "is connected again to " + names
                              : "joined " + names + " as " + options_.hello.name + ", with " +
                                    DescribeCapacity(options_.hello.capacity));
@@ -27,8 +28,20 @@ void WorkerCore::On(const Welcome& message, Instant now) {
   }
   for (const ExperimentId id : over) Forget(id, now);
   for (const SweepInfo& info : message.sweeps) TakeUp(info, now);
-  if (!std::exchange(is_up_, true)) SendAgain();
+  if (!std::exchange(is_up_, true)) {
+    for (const auto& [id, sweep] : sweeps_) {
+      if (!sweep.unfit.empty()) Tell(SweepUnfit{id, sweep.unfit});
+    }
+    SendAgain();
+  }
   CheckVariables(now);
+}
+
+std::string WorkerCore::Named(const AttemptRef& ref) const {
+  const std::string number = std::to_string(ref.trial.value);
+  const auto sweep = sweeps_.find(ref.sweep);
+  const bool are_several = welcome_ && welcome_->is_head && sweep != sweeps_.end();
+  return "trial " + (are_several ? sweep->second.info.experiment + "/" : "") + number;
 }
 
 void WorkerCore::On(const SweepInfo& message, Instant now) {
@@ -44,7 +57,7 @@ void WorkerCore::CheckVariables(Instant now) {
   if (!options_.has_variable || options_.is_local) return;
   for (const auto& [id, sweep] : sweeps_) {
     for (const std::string& name : VariablesFromEnvironment(sweep.trainable)) {
-      if (!options_.has_variable(name)) return LeaveUnfit(DescribeMissingVariable(name), now);
+      if (!options_.has_variable(name)) BeUnfit(id, DescribeMissingVariable(name), now);
     }
   }
 }
