@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "core/input_error.h"
 #include "core/json.h"
@@ -43,6 +44,7 @@ Result<DeviceStatus::Slice> ReadSlice(const Value& map) {
   if (!map.is_map()) return Unexpected("slices", &map, "a map");
   TUNE_RETURN_IF_ERROR(TakeInt(map, "trial", limits::kSamplesMax, slice.trial.value));
   TUNE_RETURN_IF_ERROR(TakeInt(map, "memory_bytes", limits::kDeviceBytesMax, slice.memory_bytes));
+  if (map.Find("sweep") != nullptr) TUNE_RETURN_IF_ERROR(TakeText(map, "sweep", slice.sweep));
   const Value* const share = map.Find("gpu");
   const double part = share == nullptr || !share->is_number() ? 0
                       : share->is_int()                       ? static_cast<double>(share->AsInt())
@@ -56,7 +58,8 @@ Result<DeviceStatus::Slice> ReadSlice(const Value& map) {
 
 std::vector<DeviceStatus> DevicesOf(const LeaseTable& leases,
                                     const std::map<WorkerId, std::string>& names,
-                                    const DeviceUseByWorker& use) {
+                                    const DeviceUseByWorker& use,
+                                    const std::map<ExperimentId, std::string>& others) {
   std::vector<DeviceStatus> all;
   for (const WorkerView& view : leases.Views()) {
     const size_t first = all.size();
@@ -75,13 +78,16 @@ std::vector<DeviceStatus> DevicesOf(const LeaseTable& leases,
       for (const DeviceSlice& slice : lease.placement.slices) {
         for (size_t i = first; i < all.size(); ++i) {
           if (all[i].device.index != slice.device) continue;
-          all[i].slices.push_back({lease.ref.trial, slice.milli, slice.memory_bytes});
+          const auto other = others.find(lease.ref.sweep);
+          all[i].slices.push_back({lease.ref.trial, slice.milli, slice.memory_bytes,
+                                   other == others.end() ? "" : other->second});
         }
       }
     }
     for (size_t i = first; i < all.size(); ++i) {
-      std::sort(all[i].slices.begin(), all[i].slices.end(),
-                [](const auto& a, const auto& b) { return a.trial < b.trial; });
+      std::sort(all[i].slices.begin(), all[i].slices.end(), [](const auto& a, const auto& b) {
+        return std::tie(a.sweep, a.trial) < std::tie(b.sweep, b.trial);
+      });
     }
   }
   return all;
@@ -94,6 +100,7 @@ Value ToValue(const DeviceStatus& status) {
     one.Set("trial", slice.trial.value);
     one.Set("gpu", ShareOf(slice.milli));
     one.Set("memory_bytes", slice.memory_bytes);
+    if (!slice.sweep.empty()) one.Set("sweep", ToUtf8(slice.sweep));
     slices.AsList().push_back(std::move(one));
   }
   Value object = Value::MakeMap();
@@ -142,7 +149,8 @@ std::string DescribeDevice(const DeviceStatus& status) {
   if (status.slices.empty()) return text + ": free";
   std::string slices;
   for (const DeviceStatus::Slice& slice : status.slices) {
-    slices += (slices.empty() ? ": trial " : ", trial ") + std::to_string(slice.trial.value) +
+    slices += (slices.empty() ? ": trial " : ", trial ") +
+              (slice.sweep.empty() ? "" : slice.sweep + "/") + std::to_string(slice.trial.value) +
               " has " + DescribeShare(slice.milli);
     if (slice.memory_bytes > 0) slices += " (" + DescribeMemory(slice.memory_bytes) + ")";
   }

@@ -28,6 +28,7 @@ struct DeviceStatus {
     TrialNumber trial;
     int64_t milli = 0;
     int64_t memory_bytes = 0;  // Its limit; 0: none is known.
+    std::string sweep = {};    // Of another one than was asked about; else empty.
     friend bool operator==(const Slice&, const Slice&) = default;
   };
   std::vector<Slice> slices;  // By trial.
@@ -37,14 +38,17 @@ struct DeviceStatus {
 // What each worker's heartbeats told last.
 using DeviceUseByWorker = std::map<WorkerId, std::vector<DeviceUse>>;
 
-// By worker, then in the order of its devices. `names`: of the workers.
+// By worker, then in the order of its devices. `names`: of the workers; `others`: of the sweeps but
+// the one that is asked about.
 std::vector<DeviceStatus> DevicesOf(const LeaseTable& leases,
                                     const std::map<WorkerId, std::string>& names,
-                                    const DeviceUseByWorker& use);
+                                    const DeviceUseByWorker& use,
+                                    const std::map<ExperimentId, std::string>& others = {});
 
 // One line of JSON, and back: {"worker": "local", "device": 1, "name": "NVIDIA L4", "uuid":
 // "GPU-7", "memory_bytes": 24, "used_bytes": 16, "slices": [{"trial": 0, "gpu": 0.5,
-// "memory_bytes": 12}]}. used_bytes is null where nothing was told.
+// "memory_bytes": 12}]}; a slice of another sweep has its "sweep". used_bytes is null where nothing
+// was told.
 Value ToValue(const DeviceStatus& status);
 std::string EncodeDeviceStatus(const DeviceStatus& status);
 Result<DeviceStatus> DecodeDeviceStatus(std::string_view line);

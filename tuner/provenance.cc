@@ -59,6 +59,7 @@ std::string EncodeProvenance(const Provenance& provenance) {
     package.Set("bytes", provenance.package.bytes);
     value.Set("package", std::move(package));
   }
+  if (!provenance.submission.empty()) value.Set("submission", provenance.submission);
   if (provenance.git) {
     Value git = Value::MakeMap();
     git.Set("commit", provenance.git->commit);
@@ -94,6 +95,7 @@ Result<Provenance> DecodeProvenance(std::string_view text) {
   if (const Value* const package = MapAt(value, "package")) {
     provenance.package = {TextAt(*package, "sha256"), IntAt(*package, "bytes")};
   }
+  provenance.submission = TextAt(value, "submission");
   if (const Value* const git = MapAt(value, "git")) {
     const Value* const dirty = git->Find("dirty");
     provenance.git = GitState{TextAt(*git, "commit"), std::nullopt};

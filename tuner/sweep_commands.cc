@@ -77,6 +77,7 @@ void Sweep::On(const SettingsChanged& event) {
   spec.limits = changed->limits;
   spec.failure = std::move(changed->failure);
   spec.checkpoint = changed->checkpoint;
+  spec.share = std::move(changed->share);
   spec.document = std::move(changed->document);
   RemoveCheckpoints(retention_.ChangePolicy(spec.checkpoint));
   limits_due_ = kAtOnce;

@@ -166,6 +166,16 @@ void Switchboard::SayWhoLeft(const WorkerLeft& notice) {
   Add(Say{std::move(text)});
 }
 
+// It hears no more of them, and they stay for others.
+void Switchboard::LetWorkersLeave(OpenSweep& sweep) const {
+  for (const WorkerView& view : cluster_.leases().Views()) {
+    WorkerRow row = cluster_.workers().At(view.worker).row;
+    row.state = WorkerState::kLeft;
+    row.last_seen_at = now_;
+    sweep.out.workers.push_back(std::move(row));
+  }
+}
+
 HeadTransition Switchboard::End() {
   HeadTransition step;
   for (auto& [id, open] : sweeps_) {
@@ -176,6 +186,7 @@ HeadTransition Switchboard::End() {
     if (!std::exchange(open.is_touched, false)) continue;
     open.sweep.CheckInvariants();
     open.sweep.Conclude();
+    if (open.sweep.has_ended() && !options_.ends_with_sweeps) LetWorkersLeave(open);
     Transition out = std::exchange(open.out, Transition{});
     const bool is_time_alone = out.stream.size() == 1 && out.workers.empty();
     if (!is_time_alone) step.sweeps.emplace(id, std::move(out));

@@ -83,6 +83,7 @@ class Switchboard {
   void Obey(OpenSweep& sweep);
   void Deliver(const Routed& routed);
   void SayWhoLeft(const WorkerLeft& notice);
+  void LetWorkersLeave(OpenSweep& sweep) const;
 
   const HeadOptions options_;
   Instant now_;

@@ -19,7 +19,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 from . import _program
 from ._number import as_number, on_the_wire
 from ._program import TuneError
-from ._sweep import Names, PathLike, Sweep, in_spec, make_spec
+from ._sweep import Names, PathLike, Sweep, database, in_spec, make_spec
 
 
 class BestTold(NamedTuple):
@@ -58,7 +58,7 @@ class Study:
         if db is not None and name is None:
             raise ValueError("db: nothing is kept without a name; write name=..., too")
         self.name = name
-        self.db = Path(db or "tune.db")
+        self.db = database(db)
         self._lock = threading.Lock()
         spec = make_spec(None, space, metric, mode, ".", {**more, "search": search, "seed": seed})
         self._file = tempfile.NamedTemporaryFile(

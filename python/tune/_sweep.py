@@ -283,7 +283,7 @@ def run(
     max_concurrent: Optional[int] = None,
     cpus: Optional[int] = None,
     gpus: Optional[int] = None,
-    db: PathLike = "tune.db",
+    db: Optional[PathLike] = None,
     folder: PathLike = ".",
     listen: Optional[str] = None,
     **more: Any,
@@ -308,7 +308,7 @@ def run(
     goes on. Raises `TuneError` when the sweep cannot begin (the text says what is wrong), `SweepError`
     when it has ended and no trial has a value, KeyboardInterrupt after Ctrl-C.
     """
-    folder, db = _path("folder", folder).resolve(), _path("db", db)
+    folder, db = _path("folder", folder).resolve(), database(db)
     if objective is None:
         raise _objective.ObjectiveError(
             "objective: read None, expected a function, or a trainable as a space file has it"
@@ -335,7 +335,7 @@ def run(
 def resume(
     name: Optional[str] = None,
     *,
-    db: PathLike = "tune.db",
+    db: Optional[PathLike] = None,
     samples: Optional[int] = None,
     errored: bool = False,
     cpus: Optional[int] = None,
@@ -345,7 +345,8 @@ def resume(
 
     `samples` is its new total; `errored` gives trials that failed another chance. Errors as of `run`.
     """
-    name, db = _name(name) or _latest(db), _path("db", db)
+    db = database(db)
+    name = _name(name) or _latest(db)
     samples = plain(samples, "samples")  # NumPy's integer, too.
     if samples is not None and (isinstance(samples, bool) or not isinstance(samples, int)):
         raise TypeError(f"samples: read {samples!r}, expected an integer")
@@ -354,9 +355,15 @@ def resume(
     return _conduct(arguments, name, db)
 
 
-def load(name: Optional[str] = None, *, db: PathLike = "tune.db") -> Sweep:
+def load(name: Optional[str] = None, *, db: Optional[PathLike] = None) -> Sweep:
     """A sweep of a database, by default the latest. TuneError: there is none."""
+    db = database(db)
     return Sweep(_name(name) or _latest(db), db)
+
+
+def database(db: Optional[PathLike]) -> Path:
+    """As each command has it: the one that is named, else that of TUNE_DB, else tune.db here."""
+    return _path("db", os.environ.get("TUNE_DB") or "tune.db" if db is None else db)
 
 
 def _latest(db: PathLike) -> str:

@@ -73,7 +73,7 @@ class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         search: Union[str, Mapping[str, Any]] = "auto",
         random_state: Optional[int] = None,
         name: Optional[str] = None,
-        db: PathLike = "tune.db",
+        db: Optional[PathLike] = None,
         folder: PathLike = ".",
     ) -> None:
         self.estimator = estimator

@@ -194,6 +194,32 @@ TEST(Head, AWorkerThatSeesNoDiskOfOursHasEachSweepsFolder) {
   worker.Wait();
 }
 
+TEST(Head, GoesOnWithOneThatHasEndedAndDeletesIt) {
+  TestFolder folder;
+  const auto head = StartHead(folder);
+  const std::string space = CurveSweep("    iterations: 3\n", "samples: 2\n");
+  EXPECT_EQ(Submit(folder, "one", space).exit_status, 0);
+  WaitForEnd(folder, "one");
+  EXPECT_THAT(RunTune(folder, {"resume", "one"}).err, HasSubstr("nothing to resume"));
+  EXPECT_THAT(RunTune(folder, {"resume", "one", "--cpus", "1"}).err,
+              HasSubstr("--cpus: is not for a sweep of a head"));
+  EXPECT_THAT(RunTune(folder, {"resume", "one", "--samples", "1"}).err,
+              HasSubstr("cannot be less"));
+  EXPECT_EQ(RunTune(folder, {"resume", "one", "--samples", "5"}).out,
+            "one goes on from 2 trials\n");
+  WaitForRows(folder, "select count(*) from trials where stop_reason = 'completed'", {"5"});
+  WaitForEnd(folder, "one");
+
+  EXPECT_EQ(Submit(folder, "two", kEndless).exit_status, 0);
+  EXPECT_THAT(RunTune(folder, {"delete", "two", "--yes"}).err, HasSubstr("two runs; end it first"));
+  const ProgramResult deleted = RunTune(folder, {"delete", "one", "--yes"});
+  EXPECT_EQ(deleted.exit_status, 0) << deleted.err;
+  EXPECT_EQ(Query(folder, "select name from experiments"), Rows{"two"});
+  EXPECT_FALSE(std::filesystem::exists(folder / "tune.artifacts/one"));
+  EXPECT_EQ(RunTune(folder, {"set", "two", "priority=7"}).exit_status, 0);
+  EXPECT_THAT(RunTune(folder, {"queue"}).out, HasSubstr("7"));
+}
+
 TEST(Head, TakesUpWhatATunerOfOneSweepLeft) {
   TestFolder folder;
   {

@@ -44,18 +44,39 @@ TEST(Jobs, AProgramRunsOnceAndItsOutputAndExitStatusAreOurs) {
   TestFolder folder;
   const auto head = StartHead(folder);
   const ProgramResult well =
-      Submit(folder, {}, {"sh", "-c", "echo '{a} {1}' \"$X\"; echo to err >&2", "it"});
+      Submit(folder, {}, {"sh", "-c", "echo '{a} {1} {{b}} {\"c\": {}}'; echo to err >&2", "it"});
   EXPECT_EQ(well.exit_status, 0) << well.err;
-  EXPECT_EQ(well.out, "{a} {1} \nto err\n") << "what stands in braces is meant so";
+  EXPECT_EQ(well.out, "{a} {1} {{b}} {\"c\": {}}\nto err\n") << "braces are meant as they stand";
   const ProgramResult ill =
-      Submit(folder, {"--name", "ill", "--env", "X={b}"}, {"sh", "-c", "echo $X; exit 7"});
+      Submit(folder, {"--name", "ill", "--env", "X={{b}}"}, {"sh", "-c", "echo $X; exit 7"});
   EXPECT_EQ(ill.exit_status, 7);
-  EXPECT_EQ(ill.out, "{b}\n");
+  EXPECT_EQ(ill.out, "{{b}}\n");
   EXPECT_THAT(ill.err, HasSubstr("ill is FAILED (exit_status): the program exited with status 7"));
   EXPECT_EQ(States(folder), (Rows{"sh,SUCCEEDED,", "ill,FAILED,exit_status"}));
   EXPECT_EQ(RunTune(folder, {"wait", "sh", "ill"}).exit_status, 7);
   EXPECT_EQ(RunTune(folder, {"wait", "sh"}).exit_status, 0);
-  EXPECT_EQ(RunTune(folder, {"logs", "ill"}).out, "{b}\n");
+  EXPECT_EQ(RunTune(folder, {"logs", "ill"}).out, "{{b}}\n");
+  EXPECT_EQ(
+      Submit(folder, {}, {"python3", "-c", "import os; os.kill(os.getpid(), 15)"}).exit_status,
+      128 + SIGTERM)
+      << "as a shell has it";
+  EXPECT_EQ(States(folder).back(), "python3,FAILED,exit_status");
+}
+
+// Its trials are many: it is judged as a sweep is.
+TEST(Jobs, ASweepOfExitStatusesIsNoJob) {
+  TestFolder folder;
+  const auto head = StartHead(folder);
+  const std::string space = folder.Write(
+      "codes.yaml",
+      "trainable: {command: [sh, -c, \"exit {code}\"]}\nmetric: exit_status\nmode: min\n"
+      "space: {code: {grid_search: [0, 6, 0]}}\n");
+  EXPECT_EQ(RunTune(folder, {"submit", space}).out, "codes\n");
+  WaitForRows(folder, "select status from experiments", {"FINISHED"});
+  EXPECT_EQ(States(folder), Rows{});
+  EXPECT_EQ(RunTune(folder, {"wait", "codes"}).exit_status, 2);
+  EXPECT_EQ(Query(folder, "select number, status, best_value from trials order by number"),
+            (Rows{"0|TERMINATED|0.0", "1|ERROR|", "2|TERMINATED|0.0"}));
 }
 
 TEST(Jobs, OneThatHasNoRoomWaitsAndSaysWhy) {
@@ -71,6 +92,10 @@ TEST(Jobs, OneThatHasNoRoomWaitsAndSaysWhy) {
                                   "urgent,PENDING,waits_for_resources"}));
   EXPECT_THAT(RunTune(folder, {"jobs", "--format", "json"}).out,
               HasSubstr("there is no room now: it needs cpu: 1"));
+  const std::string queue = RunTune(folder, {"queue", "--format", "csv"}).out;
+  EXPECT_THAT(queue, HasSubstr("\n1,urgent,"));
+  EXPECT_THAT(queue, HasSubstr("\n2,second,"));
+  EXPECT_THAT(queue, HasSubstr("\n,first,"));
   folder.Write("go", "");
   EXPECT_EQ(RunTune(folder, {"wait", "first", "second", "urgent"}).exit_status, 0);
   EXPECT_EQ(Query(folder,
@@ -79,12 +104,48 @@ TEST(Jobs, OneThatHasNoRoomWaitsAndSaysWhy) {
             (Rows{"first", "urgent", "second"}));
 }
 
+TEST(Jobs, TheSameIdIsTheSameJob) {
+  TestFolder folder;
+  auto head = StartHead(folder);
+  EXPECT_EQ(Submit(folder, {"--no-wait", "--id", "monday"}, {"true"}).out, "true\n");
+  head->Signal(SIGKILL);
+  head->Wait();
+  head = StartHead(folder);
+  const ProgramResult again = Submit(folder, {"--no-wait", "--id", "monday"}, {"true"});
+  EXPECT_EQ(again.out, "true\n");
+  EXPECT_THAT(again.err, HasSubstr("it was submitted before"));
+  EXPECT_EQ(Submit(folder, {"--no-wait", "--id", "tuesday"}, {"true"}).out, "true-2\n");
+  EXPECT_EQ(Query(folder, "select count(*) from experiments"), Rows{"2"});
+}
+
+TEST(Jobs, OneThatIsSubmittedWhileTheHeadIsStartedAgainIsThereOnce) {
+  TestFolder folder;
+  auto head = StartHead(folder);
+  for (int i = 0; i < 10; ++i) {
+    const std::string name = "job" + std::to_string(i);
+    Program submit(folder, "tune", {"submit", "--no-wait", "--name", name, "--", "true"});
+    head->Signal(SIGKILL);
+    head->Wait();
+    head = StartHead(folder);
+    const ProgramResult submitted = submit.Wait();
+    const bool was_told = submitted.exit_status == 0;
+    if (was_told) {
+      EXPECT_EQ(submitted.out, name + "\n");
+    } else {
+      EXPECT_THAT(submitted.err, HasSubstr("no head holds")) << "it came between the two";
+    }
+    EXPECT_EQ(Query(folder, "select count(*) from experiments where name = '" + name + "'"),
+              Rows{was_told ? "1" : "0"});
+  }
+  EXPECT_EQ(Query(folder, "select count(*) from experiments where name like '%-2'"), Rows{"0"});
+}
+
 TEST(Jobs, OneIsStoppedOneTakesTooLongOneIsTriedAgain) {
   TestFolder folder;
   const auto head = StartHead(folder);
   Submit(folder, {"--no-wait", "--name", "endless"}, {"sleep", "1000"});
   WaitForRows(folder, "select count(*) from trials where status = 'RUNNING'", {"1"});
-  EXPECT_EQ(RunTune(folder, {"stop", "endless", "--now"}).exit_status, 0);
+  EXPECT_EQ(RunTune(folder, {"stop", "endless"}).exit_status, 0);
   EXPECT_EQ(RunTune(folder, {"wait", "endless"}).exit_status, 3);
 
   const ProgramResult late =
@@ -110,7 +171,8 @@ TEST(Jobs, WhatCannotRunIsRefusedBeforeItIsStored) {
   refused({}, {"no-such-program"}, "no-such-program");
   refused({"--cpus", "64"}, {"true"}, "64");
   refused({"--cpus", "many"}, {"true"}, "resources.cpu");
-  refused({"--env", "X"}, {"true"}, "--env: read 'X', expected NAME=VALUE");
+  refused({"--env", "=X"}, {"true"}, "--env: read '=X', expected NAME=VALUE");
+  refused({"--env", "NOT_SET_HERE"}, {"true"}, "NOT_SET_HERE is not set in this environment");
   refused({"--working-dir", "nowhere"}, {"true"}, "is no folder");
   refused({"--env", "HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz"}, {"true"}, "is a secret");
   EXPECT_EQ(States(folder), Rows{});

@@ -581,7 +581,7 @@ class Acting(unittest.TestCase):
             ({"set": {"settings": ["limits.max_concurrent=0"]}}, 400, "invalid_argument", "max_concurrent"),
             ({"set": {"settings": ["space=1"]}}, 400, "invalid_argument", "what decides (space, search, scheduler, metric) cannot change"),
             ({"set": {}}, 400, "invalid_argument", "set: settings are missing"),
-            ({"drain": {"worker": "nix"}}, 404, "not_found", "small has no worker 'nix' from another machine"),
+            ({"drain": {"worker": "nix"}}, 404, "not_found", "there is no worker 'nix' from another machine"),
             ({"stop": {"trial": "3"}}, 400, "invalid_argument", "trial: read '3', expected an integer from 0"),
             ({"stop": {"trail": 3}}, 400, "invalid_argument", "stop: unknown key 'trail'"),
             ({"stop": 3}, 400, "invalid_argument", "stop: read 3, expected an object"),

@@ -238,7 +238,7 @@ TEST_F(ControlPlanTest, AWorkerIsDrainedByItsNameOrWhereTwoHaveItByItsAddress) {
   ControlRequest drain = Ask(ControlVerb::kDrain);
   drain.worker = "gpu-1";
   EXPECT_TRUE(Says(Refusal(drain).message(),
-                   "sweep has no worker 'gpu-1' from another machine; there is none"));
+                   "there is no worker 'gpu-1' from another machine; there is none"));
   EXPECT_TRUE(Says(Refusal(drain, false).message(), "no worker is connected"));
   WorkerCapacity capacity;
   capacity.cpu_milli = kWholeMilli;

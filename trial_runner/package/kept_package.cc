@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "core/limits.h"
 #include "core/posix/durable_file.h"
@@ -90,6 +93,27 @@ Result<std::shared_ptr<const PackageSource>> OpenKeptPackage(const std::string& 
                         static_cast<int64_t>(info.st_size) == name.bytes;
   if (!is_whole) return NotFound(path + ": is not what was kept there");
   return std::shared_ptr<const PackageSource>(std::make_shared<KeptPackage>(name, std::move(file)));
+}
+
+void TrimKeptPackages(const std::string& folder, const std::set<std::string>& needed,
+                      size_t others_max) {
+  namespace fs = std::filesystem;
+  constexpr std::chrono::hours kBrokeOff(24);
+  std::vector<std::pair<fs::file_time_type, fs::path>> others;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    std::error_code ignored;
+    const fs::file_time_type modified = it->last_write_time(ignored);
+    if (ignored || needed.contains(name)) continue;
+    if (!name.starts_with(".part-")) {
+      others.emplace_back(modified, it->path());
+    } else if (fs::file_time_type::clock::now() - modified > kBrokeOff) {
+      fs::remove(it->path(), ignored);
+    }
+  }
+  std::sort(others.rbegin(), others.rend());  // The latest first.
+  for (size_t i = others_max; i < others.size(); ++i) fs::remove(others[i].second, error);
 }
 
 }  // namespace tune

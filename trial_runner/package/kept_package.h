@@ -3,7 +3,9 @@
 // Thread rule: any thread; several processes may keep the same one.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "core/status.h"
@@ -19,5 +21,9 @@ Status KeepPackage(const PackageSource& package, const std::string& folder);
 // kNotFound: it is not there, or not whole.
 Result<std::shared_ptr<const PackageSource>> OpenKeptPackage(const std::string& folder,
                                                              const PackageName& name);
+
+// Removes all but the `needed` (hashes) and the `others_max` latest others, and what broke off.
+void TrimKeptPackages(const std::string& folder, const std::set<std::string>& needed,
+                      size_t others_max);
 
 }  // namespace tune

@@ -62,7 +62,11 @@ Status WriteEntryList(const std::string& folder, const std::vector<PackageEntry>
 }
 
 bool IsAsItCame(const std::string& folder, const PackageName& package) {
-  const Result<std::string> list = ReadFile(EntryListOf(folder), kListBytesMax);
+  return HasAllOf(folder, folder, package);
+}
+
+bool HasAllOf(const std::string& unpacked, const std::string& folder, const PackageName& package) {
+  const Result<std::string> list = ReadFile(EntryListOf(unpacked), kListBytesMax);
   if (!list.ok()) return false;
   Sha256 hash;
   hash.Add(kPackageHead);

@@ -22,4 +22,8 @@ Status WriteEntryList(const std::string& folder, const std::vector<PackageEntry>
 // False also where that cannot be told.
 bool IsAsItCame(const std::string& folder, const PackageName& package);
 
+// Whether another folder than the one that was unpacked has all that came, as it came: the folder
+// that was packed, in which programs have left something since.
+bool HasAllOf(const std::string& unpacked, const std::string& folder, const PackageName& package);
+
 }  // namespace tune

@@ -14,6 +14,7 @@
 #include "tuner/cli/compare_command.h"
 #include "tuner/cli/export_command.h"
 #include "tuner/cli/importance_command.h"
+#include "tuner/cli/job_commands.h"
 #include "tuner/cli/list_command.h"
 #include "tuner/cli/logs_command.h"
 #include "tuner/cli/plot_command.h"
@@ -251,6 +252,11 @@ void AddLogs(Commands& commands) {
   command->add_flag("-f,--follow", logs->follow, "Goes on until the trial ends");
   commands.Bind(command, [logs = logs](const Invocation& invocation) {
     logs->db_path = invocation.db_path;
+    if (logs->follow && NamesJob(logs->db_path, logs->trial)) {
+      const int ended =
+          FollowJob(logs->db_path, logs->trial, RealClock(), WaitForCtrlC, std::cout, std::cerr);
+      return Answered(ended == kExitLeft ? ended : 0);
+    }
     return Answered(LogsCommand(*logs, Wait, std::cout, std::cerr));
   });
 }

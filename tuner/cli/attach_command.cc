@@ -1,5 +1,6 @@
 #include "tuner/cli/attach_command.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -43,7 +44,8 @@ class Watch {
     const bool is_running = HasTuner(sweep);
     const bool is_first = !snapshots_.has_value();
     if (is_first) {
-      snapshots_.emplace(is_running && holder ? holder->since : Instant{sweep.created_us});
+      const Instant created{sweep.created_us};
+      snapshots_.emplace(is_running && holder ? std::max(created, holder->since) : created);
     }
     Look look;
     if (is_first) {

@@ -56,7 +56,7 @@ void AddAnswerCommands(Commands& commands);  // status, results, best, why, ...
 void AddPlanCommands(Commands& commands);    // plan, simulate, import.
 void AddLineCommands(Commands& commands);    // decide, ask-tell, ask, tell.
 void AddUpkeepCommands(Commands& commands);  // backup, delete, gc, doctor, tokens.
-void AddHeadCommands(Commands& commands);    // head, submit, jobs, wait.
+void AddHeadCommands(Commands& commands);    // head, submit, jobs, queue, wait.
 void AddHelpCommands(Commands& commands);    // help, completion.
 
 // ---- what several commands share

@@ -7,6 +7,7 @@
 #include "tuner/artifact_path.h"
 #include "tuner/artifact_store.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/living_state.h"
 #include "tuner/cli/setting_text.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
@@ -80,10 +81,35 @@ class Command {
     return FindRunSweep(*database, name);
   }
 
+  // Of a head's several which one is meant is the person's to say.
+  Result<std::string> TheOneThatRuns() const {
+    TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
+                          OpenForQueries(options_.db_path));
+    TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> sweeps, ListSweeps(*database));
+    std::string names;
+    std::string last;
+    int64_t count = 0;
+    for (const FoundSweep& sweep : sweeps) {
+      if (!HasTuner(sweep)) continue;
+      last = sweep.name;
+      if (++count <= 8) names += (names.empty() ? "" : ", ") + Printable(sweep.name);
+    }
+    if (count == 0) return FailedPrecondition("the head runs no sweep now");
+    if (count == 1) return last;
+    return InvalidArgument("the head runs " + std::to_string(count) + " sweeps and jobs, " + names +
+                           (count > 8 ? ", ..." : "") + "; name the one that is meant");
+  }
+
   Result<std::optional<Lines>> Ask(const LockHolder& holder) {
     const bool has_just_begun = holder.experiment.empty() && !holder.is_head;
     if (has_just_begun) return std::optional<Lines>();
     ControlRequest request = request_;
+    const bool is_of_pool = holder.is_head && request.verb == ControlVerb::kDrain;
+    if (is_of_pool) request.sweep = "all";
+    if (holder.is_head && request.sweep.empty()) {
+      TUNE_ASSIGN_OR_RETURN(request.sweep, TheOneThatRuns());
+    }
+    if (is_of_pool) return Ask(holder, std::move(request));
     TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep,
                           Find(request.sweep.empty() ? holder.experiment : request.sweep));
     if (!holder.MayRun(sweep.name)) {
@@ -92,6 +118,10 @@ class Command {
                          Printable(sweep.name) + " can be changed when that one has ended");
     }
     request.sweep = sweep.name;
+    return Ask(holder, std::move(request));
+  }
+
+  Result<std::optional<Lines>> Ask(const LockHolder& holder, ControlRequest request) {
     request.tuner = holder.pid;
     const auto is_late = [&] {
       err_ << DescribeHolder(holder) << " does not answer; waiting for it for "

@@ -7,6 +7,7 @@
 
 #include "tuner/control/control_plan.h"
 #include "tuner/device_status.h"
+#include "tuner/queue_lines.h"
 #include "tuner/waiting_trials.h"
 
 namespace tune {
@@ -52,9 +53,28 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
     return OkStatus();
   }
   if (request.verb == ControlVerb::kSubmit) return Submit(arrival);
+  if (request.verb == ControlVerb::kQueue) {
+    server_->Answer(arrival.client,
+                    WithinBounds(EncodeQueue(parts_.controller, parts_.clock.Now())));
+    return OkStatus();
+  }
+  const bool is_of_pool = request.verb == ControlVerb::kDrain && parts_.head != nullptr;
+  if (is_of_pool) {
+    return Take(arrival, {}, PlanDrain(request.worker, parts_.controller.cluster()));
+  }
   const std::optional<ExperimentId> id = Find(request.sweep);
   if (!id) {
-    server_->Answer(arrival.client, DoAtRest(request));
+    const ControlAnswer answer = DoAtRest(request);
+    server_->Answer(arrival.client, answer);
+    return answer.status.code() == StatusCode::kInternal ? answer.status : OkStatus();
+  }
+  const bool needs_rest =
+      request.verb == ControlVerb::kResume || request.verb == ControlVerb::kDelete;
+  if (needs_rest) {
+    server_->Answer(
+        arrival.client,
+        {FailedPrecondition(request.sweep + " runs; end it first with tune stop " + request.sweep),
+         {}});
     return OkStatus();
   }
   const SweepView view(parts_.controller, *id);
@@ -62,17 +82,21 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
     server_->Answer(arrival.client, Tell(request.verb, view));
     return OkStatus();
   }
-  Result<ControlPlan> plan = PlanControl(request, view, true);
+  return Take(arrival, *id, PlanControl(request, view, true));
+}
+
+Status ControlDesk::Take(const ControlServer::Arrival& arrival, ExperimentId id,
+                         Result<ControlPlan> plan) {
   if (!plan.ok()) {
     server_->Answer(arrival.client, {plan.status(), {}});
     return OkStatus();
   }
-  const Status taken = parts_.tuner.Take({HeadEvent{plan->event, *id}});
+  const Status taken = parts_.tuner.Take({HeadEvent{plan->event, id}});
   if (!taken.ok()) {
     server_->Answer(arrival.client, {taken, {}});
     return taken;
   }
-  const std::string verb = std::string("tune ") + ControlVerbName(request.verb) + ": ";
+  const std::string verb = std::string("tune ") + ControlVerbName(arrival.request.verb) + ": ";
   for (const std::string& line : plan->lines) lines_.push_back(verb + line);
   server_->Answer(arrival.client, {OkStatus(), std::move(plan->lines)});
   return OkStatus();
@@ -85,14 +109,17 @@ Status ControlDesk::Submit(const ControlServer::Arrival& arrival) {
         {FailedPrecondition("a tuner of one sweep takes no other one; tune head does"), {}});
     return OkStatus();
   }
-  const Result<std::string> name =
+  const Result<HeadDuties::Submitted> submitted =
       parts_.head->Submit(arrival.request.sweep, arrival.request.submission);
-  if (!name.ok()) {
-    server_->Answer(arrival.client, {name.status(), {}});
-    return name.status().code() == StatusCode::kInternal ? name.status() : OkStatus();
+  if (!submitted.ok()) {
+    server_->Answer(arrival.client, {submitted.status(), {}});
+    const bool is_fatal = submitted.status().code() == StatusCode::kInternal;
+    return is_fatal ? submitted.status() : OkStatus();
   }
-  lines_.push_back("tune submit: " + *name);
-  server_->Answer(arrival.client, {OkStatus(), {*name}});
+  if (submitted->is_new) lines_.push_back("tune submit: " + submitted->name);
+  std::vector<std::string> answer = {submitted->name};
+  if (!submitted->is_new) answer.push_back("it was submitted before");
+  server_->Answer(arrival.client, {OkStatus(), std::move(answer)});
   return OkStatus();
 }
 
@@ -120,7 +147,7 @@ std::optional<ExperimentId> ControlDesk::Find(const std::string& sweep) const {
 ControlAnswer ControlDesk::Tell(ControlVerb verb, const SweepView& view) const {
   switch (verb) {
     case ControlVerb::kDevices:
-      return WithinBounds(DeviceLines());
+      return WithinBounds(DeviceLines(view));
     case ControlVerb::kWorkers:
       return WithinBounds(EncodeWorkers(view));
     case ControlVerb::kWaiting:
@@ -135,12 +162,17 @@ ControlAnswer ControlDesk::Tell(ControlVerb verb, const SweepView& view) const {
   }
 }
 
-std::vector<std::string> ControlDesk::DeviceLines() const {
+std::vector<std::string> ControlDesk::DeviceLines(const SweepView& view) const {
   const Cluster& cluster = parts_.controller.cluster();
   std::map<WorkerId, std::string> names;
   for (const auto& [id, record] : cluster.workers().all()) names.emplace(id, record.row.name);
+  std::map<ExperimentId, std::string> others;
+  for (const auto& [id, open] : parts_.controller.sweeps()) {
+    if (const std::string name = view.NameOfOther(id); !name.empty()) others.emplace(id, name);
+  }
   std::vector<std::string> lines;
-  for (const DeviceStatus& device : DevicesOf(cluster.leases(), names, parts_.tuner.device_use())) {
+  for (const DeviceStatus& device :
+       DevicesOf(cluster.leases(), names, parts_.tuner.device_use(), others)) {
     lines.push_back(EncodeDeviceStatus(device));
   }
   return lines;

@@ -12,6 +12,7 @@
 #include "core/ids.h"
 #include "core/status.h"
 #include "tuner/cli/doors.h"
+#include "tuner/control/control_plan.h"
 #include "tuner/control/control_server.h"
 #include "tuner/controller.h"
 #include "tuner/event_queue.h"
@@ -24,10 +25,15 @@ namespace tune {
 class HeadDuties {
  public:
   virtual ~HeadDuties() = default;
-  // A new sweep, stored and begun; returns its name. kInternal: the head cannot go on; other errors
-  // are refusals, and nothing was changed.
-  virtual Result<std::string> Submit(const std::string& name, const Submission& submission) = 0;
-  // What is asked of a sweep that is not open.
+  // A new sweep, stored and begun; the one that the same submission made before, where it comes
+  // again. kInternal: the head cannot go on; other errors are refusals, and nothing was changed.
+  struct Submitted {
+    std::string name;
+    bool is_new = true;
+  };
+  virtual Result<Submitted> Submit(const std::string& name, const Submission& submission) = 0;
+  // What is asked of a sweep that is not open: to go on, to be deleted, and what ControlAtRest
+  // does.
   virtual Result<std::vector<std::string>> DoAtRest(const ControlRequest& request) = 0;
 };
 
@@ -56,12 +62,13 @@ class ControlDesk {
 
  private:
   Status ServeOne(const ControlServer::Arrival& arrival);
+  Status Take(const ControlServer::Arrival& arrival, ExperimentId id, Result<ControlPlan> plan);
   Status Submit(const ControlServer::Arrival& arrival);
   ControlAnswer DoAtRest(const ControlRequest& request);
   // The open sweep of that name.
   std::optional<ExperimentId> Find(const std::string& sweep) const;
   ControlAnswer Tell(ControlVerb verb, const SweepView& view) const;
-  std::vector<std::string> DeviceLines() const;
+  std::vector<std::string> DeviceLines(const SweepView& view) const;
 
   const Parts parts_;
   Status status_;

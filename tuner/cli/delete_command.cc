@@ -11,6 +11,7 @@
 #include "tuner/cli/complain.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
+#include "tuner/control/control_client.h"
 #include "tuner/sqlite/writer_lock.h"
 
 namespace tune {
@@ -79,6 +80,38 @@ Status DeleteRows(const std::string& db_path, const FoundSweep& sweep) {
   return transaction.Commit();
 }
 
+// The rows; returns the exit status, 0: they are gone.
+int DeleteAtRest(const DeleteOptions& options, const Doomed& doomed, const Clock& clock,
+                 std::ostream& err) {
+  Result<WriterLock> lock =
+      AcquireWriterLock(options.db_path, clock.Now(), LockText::kIfThereIsRoom);
+  if (!lock.ok()) return Complain(lock.status(), err);
+  if (const Status s = DeleteRows(options.db_path, doomed.sweep); !s.ok()) {
+    if (s.code() == StatusCode::kResourceExhausted || s.code() == StatusCode::kInternal) {
+      err << "tune: " << s.message() << "\nnothing was deleted; that takes some room, which tune "
+          << "gc may make\n";
+      return 1;
+    }
+    return Complain(s, err);
+  }
+  if (lock->committed() && lock->committed()->experiment == doomed.sweep.id) lock->Forget();
+  return 0;
+}
+
+// The same by the head that holds the database.
+int DeleteOnHead(const DeleteOptions& options, const LockHolder& head, const Doomed& doomed,
+                 const Clock& clock, std::ostream& err) {
+  constexpr Duration kPatience = Milliseconds(60'000);
+  ControlRequest request;
+  request.verb = ControlVerb::kDelete;
+  request.tuner = head.pid;
+  request.sweep = doomed.sweep.name;
+  const Result<ControlAnswer> answer =
+      AskTuner(ArtifactsDirOf(options.db_path), request, clock, kPatience);
+  if (!answer.ok()) return Complain(answer.status().At(DescribeHolder(head)), err);
+  return answer->status.ok() ? 0 : Complain(answer->status, err);
+}
+
 bool IsYes(std::istream& in) {
   std::string answer;
   std::getline(in, answer);
@@ -91,7 +124,8 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
                   std::ostream& out, std::ostream& err) {
   const Result<Doomed> doomed = FindDoomed(options);
   if (!doomed.ok()) return Complain(doomed.status(), err);
-  if (const auto holder = FindLockHolder(options.db_path)) {
+  const std::optional<LockHolder> holder = FindLockHolder(options.db_path);
+  if (holder && !holder->is_head) {
     return Complain(Unavailable(WhyNotNow(*holder, doomed->sweep.name)), err);
   }
   if (!doomed->learner.empty()) {
@@ -117,25 +151,17 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
       return 0;
     }
   }
-  Result<WriterLock> lock =
-      AcquireWriterLock(options.db_path, clock.Now(), LockText::kIfThereIsRoom);
-  if (!lock.ok()) return Complain(lock.status(), err);
-  if (const Status s = DeleteRows(options.db_path, doomed->sweep); !s.ok()) {
-    if (s.code() == StatusCode::kResourceExhausted || s.code() == StatusCode::kInternal) {
-      err << "tune: " << s.message() << "\nnothing was deleted; that takes some room, which tune "
-          << "gc may make\n";
-      return 1;
-    }
-    return Complain(s, err);
+  if (const int failed = holder ? DeleteOnHead(options, *holder, *doomed, clock, err)
+                                : DeleteAtRest(options, *doomed, clock, err)) {
+    return failed;
   }
-  if (lock->committed() && lock->committed()->experiment == doomed->sweep.id) lock->Forget();
   LocalArtifactStore artifacts(ArtifactsDirOf(options.db_path));
   if (const Status s = artifacts.Remove(doomed->folder); !s.ok()) {
     err << "tune: the rows of " << Printable(doomed->sweep.name) << " are deleted, but "
         << s.message() << "; tune gc tries again\n";
     return 1;
   }
-  RemoveEmptyArtifacts(options.db_path);
+  if (!holder) RemoveEmptyArtifacts(options.db_path);
   out << "deleted " << doomed->Describe() << "\n";
   return 0;
 }

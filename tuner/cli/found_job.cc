@@ -1,7 +1,10 @@
 #include "tuner/cli/found_job.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -11,6 +14,7 @@
 #include "trial_runner/placement.h"
 #include "tuner/cli/living_state.h"
 #include "tuner/cli/text_table.h"
+#include "tuner/sqlite/writer_lock.h"
 
 namespace tune {
 namespace {
@@ -48,9 +52,19 @@ Result<TrialState> ReadTrial(Database& database, int64_t sweep) {
   return trial;
 }
 
-// Of "the program exited with status 3: ..." and of "the program died of SIGTERM".
+// Of "the program exited with status 3: ..." and, as a shell has it, of "the program died of
+// SIGTERM".
 std::optional<int> ExitStatusIn(std::string_view error) {
-  constexpr std::string_view kExited = "exited with status ";
+  constexpr std::string_view kDied = "the program died of SIG";
+  constexpr std::string_view kExited = "the program exited with status ";
+  if (const size_t died = error.find(kDied); died != std::string_view::npos) {
+    const std::string_view rest = error.substr(died + kDied.size());
+    const std::string_view name = rest.substr(0, rest.find_first_of(":; \n"));
+    for (int signal = 1; signal < NSIG; ++signal) {
+      const char* const known = sigabbrev_np(signal);
+      if (known != nullptr && name == known) return 128 + signal;
+    }
+  }
   const size_t at = error.find(kExited);
   if (at == std::string_view::npos) return std::nullopt;
   const std::string_view digits = error.substr(at + kExited.size());
@@ -90,8 +104,11 @@ void Wait(const FoundSweep& sweep, const std::string& db_path, const Clock& cloc
           FoundJob& job) {
   job.state = JobState::kPending;
   if (sweep.status == "INTERRUPTED") {
-    job.reason = "no_head";
-    job.sentence = "nothing runs it; tune head goes on with it";
+    const std::optional<LockHolder> holder = FindLockHolder(db_path);
+    const bool has_head = holder && holder->is_head;
+    job.reason = has_head ? "backing_off" : "no_head";
+    job.sentence = has_head ? "a disk took no writes; the head tries again each minute"
+                            : "nothing runs it; tune head goes on with it";
     return;
   }
   if (sweep.status == "PAUSED") {
@@ -100,7 +117,10 @@ void Wait(const FoundSweep& sweep, const std::string& db_path, const Clock& cloc
   }
   if (!asks) return;
   job.sentence = WhyItWaits(db_path, sweep.name, clock);
-  job.reason = job.sentence.starts_with("back") ? "backing_off" : "waits_for_resources";
+  const bool is_paused = job.sentence.find("paused") != std::string::npos;
+  job.reason = is_paused                          ? "paused"
+               : job.sentence.starts_with("back") ? "backing_off"
+                                                  : "waits_for_resources";
 }
 
 void Understand(const FoundSweep& sweep, const TrialState& trial, const std::string& db_path,
@@ -144,7 +164,8 @@ std::string CommandText(const Value& trainable) {
     std::string plain;
     for (size_t i = 0; i < word.AsString().size(); ++i) {
       plain += word.AsString()[i];
-      if (word.AsString().substr(i, 2) == "{{") ++i;
+      const std::string_view pair = std::string_view(word.AsString()).substr(i, 2);
+      if (pair == "{{" || pair == "}}") ++i;
     }
     text += (text.empty() ? "" : " ") + ShellQuoted(plain);
   }
@@ -187,7 +208,7 @@ const char* JobStateName(JobState state) {
 }
 
 bool IsJob(const FoundSweep& sweep) {
-  return sweep.metric == kExitStatusMetric && sweep.samples == 1 &&
+  return sweep.metric == kExitStatusMetric && sweep.samples == 1 && !sweep.has_space &&
          sweep.trainable_kind == "command" && sweep.repeat == 1;
 }
 

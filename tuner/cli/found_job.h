@@ -36,7 +36,7 @@ struct FoundJob {
   std::optional<int64_t> started_us, finished_us;
 };
 
-// Whether it is one: a sweep of one trial, whose metric is its exit status.
+// Whether it is one: a sweep of one trial without parameters, whose metric is its exit status.
 bool IsJob(const FoundSweep& sweep);
 
 // All of the database, by id; `asks`: a living head is asked why one waits.

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,7 @@
 #include "tuner/search_problem.h"
 #include "tuner/spec_reader.h"
 #include "tuner/sqlite/sqlite_store.h"
+#include "tuner/sqlite/writer_lock.h"
 #include "tuner/tuner.h"
 
 namespace tune {
@@ -47,6 +49,8 @@ namespace {
 constexpr Duration kLookEvery = Milliseconds(200);  // At the local worker and the programs.
 constexpr Duration kExitLimit = Seconds(20);
 constexpr Duration kLease = Seconds(60);
+constexpr Duration kTryAgainEvery = Seconds(60);  // With a sweep that found no room on a disk.
+constexpr size_t kPackagesOfEndedMax = 16;
 constexpr Duration kLocalWorkerPause = Seconds(60);  // After one that ended again and again.
 
 void Log(const std::string& line) { Tell(FormatInstant(RealClock().Now()) + "  " + line); }
@@ -98,7 +102,7 @@ class Head final : public HeadDuties {
     return Close();
   }
 
-  Result<std::string> Submit(const std::string& name, const Submission& submission) override;
+  Result<Submitted> Submit(const std::string& name, const Submission& submission) override;
   Result<std::vector<std::string>> DoAtRest(const ControlRequest& request) override;
 
  private:
@@ -117,12 +121,15 @@ class Head final : public HeadDuties {
 
   // ---- sweeps
 
+  Result<std::vector<std::string>> Resume(const StoredExperiment& experiment,
+                                          const ControlRequest& request);
   // What a new one needs, before anything is stored.
   Status CheckNew(const std::string& name, const ExperimentSpec& spec) const;
-  Status Begin(const StoredExperiment& experiment, int64_t last_step, const PackageName& package,
-               const std::vector<Event>& first_events);
   Status Admit(const StoredExperiment& experiment);
   void Leave(const EndOfExperiment& end);
+  void NoteSubmitted(const StoredExperiment& experiment);
+  void LookAtInterrupted();
+  void TrimPackages();
   std::string NameOf(ExperimentId id) const {
     const auto found = names_.find(id);
     return found == names_.end() ? "" : found->second;
@@ -139,8 +146,11 @@ class Head final : public HeadDuties {
   EventQueue queue_;
   LocalArtifactStore artifacts_;
   Controller controller_;
+  std::map<std::string, std::string> submitted_;   // Names of all sweeps, by their submissions.
+  std::map<std::string, Instant> interrupted_;     // When they are tried again, by name.
   std::map<ExperimentId, std::string> names_;      // Of those that are open.
   std::map<ExperimentId, ProgramWatch> programs_;  // Likewise.
+  std::map<ExperimentId, std::string> packages_;   // Likewise, hashes.
   std::optional<SignalWatch> signals_;
   std::unique_ptr<Doors> doors_;
   std::optional<LocalWorkerKeeper> local_worker_;
@@ -182,6 +192,7 @@ Status Head::TakeUp(const TakenUp& taken) {
   }
   TUNE_ASSIGN_OR_RETURN(const auto experiments, store_.ListExperiments());
   for (const StoredExperiment& experiment : experiments) {
+    NoteSubmitted(experiment);
     const auto last_step = taken.last_steps.find(experiment.id);
     if (last_step == taken.last_steps.end()) continue;
     tuner_->Begin(experiment.id, last_step->second);
@@ -212,6 +223,7 @@ Status Head::Step() {
   if (!step.ok()) return step;
   SayNews();
   for (const EndOfExperiment& end : tuner_->TakeEnded()) Leave(end);
+  LookAtInterrupted();
   LookAtPrograms();
   return LookAtLocalWorker();
 }
@@ -302,7 +314,40 @@ Status RefuseSecrets(const std::string& spec) {
   return InvalidArgument("trainable.env." + secrets.front().name + ": is a secret");
 }
 
-Result<std::string> Head::Submit(const std::string& name, const Submission& submission) {
+void Head::NoteSubmitted(const StoredExperiment& experiment) {
+  const Result<Provenance> provenance = DecodeProvenance(experiment.provenance);
+  if (!provenance.ok() || provenance->submission.empty()) return;
+  submitted_.emplace(provenance->submission, experiment.name);
+  // By an earlier life, which was about to try again.
+  if (experiment.status == ExperimentStatus::kInterrupted) {
+    interrupted_[experiment.name] = clock_.Now();
+  }
+}
+
+void Head::LookAtInterrupted() {
+  for (auto entry = interrupted_.begin(); entry != interrupted_.end();) {
+    const auto& [name, due] = *entry++;
+    if (clock_.Now() < due) continue;
+    ControlRequest request;
+    request.verb = ControlVerb::kResume;
+    request.sweep = name;
+    const auto resumed = DoAtRest(request);
+    if (resumed.ok() || resumed.status().code() == StatusCode::kFailedPrecondition ||
+        resumed.status().code() == StatusCode::kNotFound) {
+      interrupted_.erase(request.sweep);  // It goes on, or somebody has ended it meanwhile.
+    } else {
+      interrupted_[request.sweep] = clock_.Now() + kTryAgainEvery;
+    }
+  }
+}
+
+Result<HeadDuties::Submitted> Head::Submit(const std::string& name, const Submission& submission) {
+  const Result<Provenance> provenance = DecodeProvenance(submission.provenance);
+  if (!provenance.ok()) return provenance.status().At("provenance");
+  if (const auto before = submitted_.find(provenance->submission);
+      before != submitted_.end() && !provenance->submission.empty()) {
+    return Submitted{before->second, false};
+  }
   TUNE_RETURN_IF_ERROR(RefuseSecrets(submission.spec));
   TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec,
                         InterpretStoredSpec(submission.spec, name, submission.base_dir,
@@ -332,6 +377,7 @@ Result<std::string> Head::Submit(const std::string& name, const Submission& subm
   controller_.Enlist(experiment.id, std::move(parts.options), std::move(parts.searcher),
                      std::move(parts.scheduler));
   tuner_->Begin(experiment.id, 0);
+  NoteSubmitted(experiment);
   // It is stored: what fails from here on is for its next life.
   Status begun = Admit(experiment);
   std::vector<HeadEvent> events;
@@ -340,7 +386,7 @@ Result<std::string> Head::Submit(const std::string& name, const Submission& subm
   if (begun.ok()) begun = tuner_->Take(events);
   if (!begun.ok()) return Internal(begun.message());
   if (!earlier.note.empty()) Log(experiment.name + ": " + earlier.note);
-  return experiment.name;
+  return Submitted{experiment.name, true};
 }
 
 // It is enlisted: workers get what they need of it.
@@ -357,6 +403,7 @@ Status Head::Admit(const StoredExperiment& experiment) {
     auto kept = OpenKeptPackage(PackagesDirOf(options_.db_path), provenance->package);
     if (kept.ok()) {
       package = *std::move(kept);
+      packages_[id] = package->name().sha256;
       open.sweep.Offer(package->name());
     } else {
       Log("warning: " + experiment.name +
@@ -369,26 +416,98 @@ Status Head::Admit(const StoredExperiment& experiment) {
 void Head::Leave(const EndOfExperiment& end) {
   const std::string name = NameOf(end.sweep);
   Log(name + " is " + ExperimentStatusName(end.status));
+  // Nobody asked for it: a disk takes no writes.
+  if (end.status == ExperimentStatus::kInterrupted) {
+    interrupted_[name] = clock_.Now() + kTryAgainEvery;
+    Log(name + " is tried again in a minute");
+  }
   doors_->DropSweep(end.sweep);
   programs_.erase(end.sweep);
   names_.erase(end.sweep);
+  packages_.erase(end.sweep);
   controller_.Release(end.sweep);
+  TrimPackages();
   if (const Status s = CleanUpSweep(options_.db_path, name, clock_.Now()); !s.ok()) {
     Log("warning: " + s.message() + " (tune gc tries again)");
   }
+}
+
+// Those of sweeps that are over may be wanted again, by a resume; not all of them for ever.
+void Head::TrimPackages() {
+  std::set<std::string> needed;
+  for (const auto& [id, hash] : packages_) needed.insert(hash);
+  TrimKeptPackages(PackagesDirOf(options_.db_path), needed, kPackagesOfEndedMax);
 }
 
 Result<std::vector<std::string>> Head::DoAtRest(const ControlRequest& request) {
   TUNE_ASSIGN_OR_RETURN(const auto experiments, store_.ListExperiments());
   for (const StoredExperiment& experiment : experiments) {
     if (experiment.name != request.sweep) continue;
+    if (request.verb == ControlVerb::kResume) return Resume(experiment, request);
+    if (request.verb == ControlVerb::kDelete) {
+      TUNE_RETURN_IF_ERROR(store_.DeleteExperiment(experiment));
+      std::erase_if(submitted_, [&](const auto& entry) { return entry.second == experiment.name; });
+      Log("tune delete: " + experiment.name);
+      return std::vector<std::string>();
+    }
     return ControlAtRest(request, experiment, artifacts_dir_, store_, artifacts_, clock_.Now());
   }
   return NotFound("there is no sweep '" + request.sweep + "'");
 }
 
+Result<std::vector<std::string>> Head::Resume(const StoredExperiment& experiment,
+                                              const ControlRequest& request) {
+  const bool is_over = experiment.status == ExperimentStatus::kFinished ||
+                       experiment.status == ExperimentStatus::kStopped;
+  const bool extends =
+      request.samples && *request.samples != experiment.samples &&
+      (*request.samples < 0 || (experiment.samples >= 0 && *request.samples > experiment.samples));
+  if (request.samples && !extends && *request.samples != experiment.samples) {
+    return InvalidArgument("--samples: read " + std::to_string(*request.samples) + ", but " +
+                           experiment.name + " has " + std::to_string(experiment.samples) +
+                           " already; the new total cannot be less");
+  }
+  if (is_over && !extends && !request.errored) {
+    return FailedPrecondition("sweep " + experiment.name +
+                              " is over; nothing to resume (--samples N extends it, --errored "
+                              "tries failed trials again)");
+  }
+  TUNE_ASSIGN_OR_RETURN(const int64_t last_step,
+                        EnlistStored(experiment, artifacts_dir_, store_, controller_));
+  const Sweep& sweep = controller_.At(experiment.id).sweep;
+  const Status fits = CheckNew(experiment.name, sweep.options().spec);
+  const bool has_failed =
+      std::any_of(sweep.trials().begin(), sweep.trials().end(),
+                  [](const TrialRecord& trial) { return trial.row.status == TrialStatus::kError; });
+  const bool has_work = !is_over || extends || has_failed;
+  if (!fits.ok() || !has_work) {
+    controller_.Discard(experiment.id);
+    if (!fits.ok()) return fits;
+    return FailedPrecondition("sweep " + experiment.name + " is over and no trial of it failed");
+  }
+  if (const Status s = CleanUpSweep(options_.db_path, experiment.name, clock_.Now()); !s.ok()) {
+    Log("warning: " + s.message() + " (tune gc tries again)");
+  }
+  const size_t trial_count = sweep.trials().size();
+  tuner_->Begin(experiment.id, last_step);
+  Status begun = Admit(experiment);
+  std::vector<HeadEvent> events = {{TunerRestarted{}, experiment.id}};
+  if (extends) events.push_back({SamplesExtended{*request.samples}, experiment.id});
+  if (request.errored && has_failed) events.push_back({ErroredRetried{}, experiment.id});
+  if (begun.ok()) begun = tuner_->Take(events);
+  if (!begun.ok()) return Internal(begun.message());
+  const std::string line =
+      experiment.name + " goes on from " + Counted(static_cast<int64_t>(trial_count), "trial");
+  Log("tune resume: " + line);
+  return std::vector<std::string>{line};
+}
+
 int RunHead(const HeadCommandOptions& options, Background* background) {
   const RealClock clock;
+  if (const auto holder = FindLockHolder(options.db_path)) {
+    return Complain(Unavailable(options.db_path + ": is held by " + DescribeHolder(*holder) +
+                                ", since " + FormatInstant(holder->since)));
+  }
   if (const Status s = CheckListen(options.listen == kListenOff ? "" : options.listen); !s.ok()) {
     return Complain(s);
   }

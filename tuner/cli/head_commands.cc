@@ -10,6 +10,7 @@
 #include "tuner/cli/commands.h"
 #include "tuner/cli/head.h"
 #include "tuner/cli/job_commands.h"
+#include "tuner/cli/queue_command.h"
 #include "tuner/cli/submit_command.h"
 
 namespace tune {
@@ -60,7 +61,11 @@ void AddJobOptions(CLI::App* command, SubmitOptions& submit) {
       ->type_name("DIR")
       ->group("Of a program");
   TakeOneEachTime(
-      command->add_option("--env", job.env, "A variable of its environment; may be repeated")
+      command
+          ->add_option(
+              "--env", job.env,
+              "A variable of its environment; NAME alone: as it is where the program runs; may be "
+              "repeated")
           ->type_name("NAME=VALUE")
           ->group("Of a program"));
   command->add_option("--retries", job.retries, "How often it is tried again when it has failed")
@@ -86,6 +91,10 @@ void AddSubmit(Commands& commands) {
       ->type_name("NAME");
   command->add_option("--priority", run.priority, "Higher ones are served first; default: 0")
       ->type_name("N");
+  command
+      ->add_option("--id", submit->id,
+                   "A key of your own: submitted again with it, it is the same sweep or job")
+      ->type_name("KEY");
   command->add_option("--samples", run.samples, "As for run")->type_name("N")->group("Of a sweep");
   command->add_option("--seed", run.seed, "As for run")
       ->type_name("N")
@@ -122,6 +131,19 @@ void AddJobs(Commands& commands) {
   });
 }
 
+void AddQueue(Commands& commands) {
+  const auto [command, queue] = commands.Add<QueueOptions>(
+      "queue",
+      "Which sweep or job of the head is given the next free place, and why each waits.\nExample: "
+      "tune queue");
+  AddFormat(command, queue->format);
+  commands.Bind(command, [queue = queue](const Invocation& invocation) {
+    queue->db_path = invocation.db_path;
+    queue->width = OutputWidth();
+    return Answered(QueueCommand(*queue, RealClock(), std::cout, std::cerr));
+  });
+}
+
 void AddWait(Commands& commands) {
   const auto [command, wait] = commands.Add<WaitOptions>(
       "wait",
@@ -140,6 +162,7 @@ void AddHeadCommands(Commands& commands) {
   AddHead(commands);
   AddSubmit(commands);
   AddJobs(commands);
+  AddQueue(commands);
   AddWait(commands);
 }
 

@@ -17,7 +17,6 @@ namespace {
 
 constexpr Duration kLookAtFirst = Milliseconds(15);
 constexpr Duration kLookAtLast = Milliseconds(300);
-constexpr int kExitLeft = 130;
 
 Value TimeOrNull(const std::optional<int64_t>& us) {
   return us ? Value(FormatInstant(Instant{*us})) : Value();
@@ -101,6 +100,13 @@ int WaitCommand(const WaitOptions& options, const Clock& clock, const WaitFuncti
     }
   }
   return exit_status;
+}
+
+bool NamesJob(const std::string& db_path, const std::string& name) {
+  const auto database = OpenForQueries(db_path);
+  if (!database.ok()) return false;
+  const Result<FoundSweep> sweep = FindSweep(**database, name);
+  return sweep.ok() && IsJob(*sweep);
 }
 
 int FollowJob(const std::string& db_path, const std::string& name, const Clock& clock,

@@ -36,6 +36,11 @@ struct WaitOptions {
 int WaitCommand(const WaitOptions& options, const Clock& clock, const WaitFunction& wait,
                 std::ostream& out, std::ostream& err);
 
+inline constexpr int kExitLeft = 130;  // `wait` said so.
+
+// Whether a job of the database is called so.
+bool NamesJob(const std::string& db_path, const std::string& name);
+
 // What its program prints goes to `out` until it is over; the exit status is as of WaitCommand.
 int FollowJob(const std::string& db_path, const std::string& name, const Clock& clock,
               const WaitFunction& wait, std::ostream& out, std::ostream& err);

@@ -10,21 +10,28 @@
 namespace tune {
 namespace {
 
-// A space file's command fills what stands in braces; a job's means them.
+// A space file's command fills what stands in braces, where doubled ones are one; a job's means
+// them.
 std::string Literal(std::string_view text) {
   std::string literal;
-  for (const char c : text) literal += c == '{' ? "{{" : std::string(1, c);
+  for (const char c : text) literal += c == '{' ? "{{" : c == '}' ? "}}" : std::string(1, c);
   return literal;
 }
 
-Result<Value> Assignments(const std::string& option, const std::vector<std::string>& texts) {
+// NAME=VALUE; NAME alone has the value that it has where the program runs.
+Result<Value> Environment(const std::vector<std::string>& texts) {
   Value map = Value::MakeMap();
   for (const std::string& text : texts) {
     const size_t at = text.find('=');
-    if (at == 0 || at == std::string::npos) {
-      return InvalidArgument(option + ": read '" + text + "', expected NAME=VALUE");
+    if (at == 0 || text.empty()) {
+      return InvalidArgument("--env: read '" + text +
+                             "', expected NAME=VALUE, or NAME for the value that it has where the "
+                             "program runs");
     }
-    map.Set(text.substr(0, at), Literal(text.substr(at + 1)));
+    Value from_there = Value::MakeMap();
+    from_there.Set("from_environment", true);
+    map.Set(text.substr(0, at),
+            at == std::string::npos ? from_there : Value(Literal(text.substr(at + 1))));
   }
   return map;
 }
@@ -51,18 +58,25 @@ void SetGiven(const std::optional<std::string>& given, const char* key, Value& s
 
 bool IsScript(std::string_view word) {
   const size_t dot = word.rfind('.');
-  return !word.starts_with('-') && dot != std::string_view::npos && dot > 0 &&
-         word.find('=') == std::string_view::npos;
+  return dot != std::string_view::npos && dot > 0 &&
+         word.find_first_of(" =\n\t'\"") == std::string_view::npos;
 }
 
 }  // namespace
 
 std::string JobName(const std::vector<std::string>& program) {
+  const auto stem = [](const std::string& path) {
+    return std::filesystem::path(path).stem().string();
+  };
   for (size_t i = 1; i < program.size(); ++i) {
-    if (IsScript(program[i])) return std::filesystem::path(program[i]).stem().string();
-    if (!program[i].starts_with('-')) break;
+    const std::string& word = program[i];
+    if (word == "-m" && i + 1 < program.size()) return program[i + 1];  // A module of Python's.
+    if (word == "-c" || word == "-e") break;                            // The program's text.
+    if (word.starts_with('-')) continue;
+    if (IsScript(word)) return stem(word);
+    break;
   }
-  return std::filesystem::path(program.front()).stem().string();
+  return stem(program.front());
 }
 
 Result<Value> JobDocument(const JobOptions& options) {
@@ -71,7 +85,7 @@ Result<Value> JobDocument(const JobOptions& options) {
   Value trainable = Value::MakeMap();
   trainable.Set("command", std::move(command));
   if (!options.env.empty()) {
-    TUNE_ASSIGN_OR_RETURN(Value env, Assignments("--env", options.env));
+    TUNE_ASSIGN_OR_RETURN(Value env, Environment(options.env));
     trainable.Set("env", std::move(env));
   }
   if (options.setup) trainable.Set("setup", *options.setup);

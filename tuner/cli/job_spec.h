@@ -20,12 +20,11 @@ struct JobOptions {
   std::optional<std::string> name;
   std::string working_dir = ".";  // Its own in the end: absolute.
   std::optional<std::string> cpus, gpus, gpu_memory, memory, time, setup;  // As in a space file.
-  std::vector<std::string> env;                                            // NAME=VALUE.
-  std::vector<std::string> tags;                                           // NAME=VALUE.
+  std::vector<std::string> env;                                            // NAME=VALUE, or NAME.
   std::optional<int64_t> retries, priority;
 };
 
-// The document of its space file. kInvalidArgument: an option that is not NAME=VALUE.
+// The document of its space file. kInvalidArgument: a variable without a name.
 Result<Value> JobDocument(const JobOptions& options);
 
 // "train" of python3 train.py, "make" of make all: what the job is called where nothing is said.

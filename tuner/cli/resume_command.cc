@@ -23,13 +23,17 @@
 #include "tuner/cli/secret_environment.h"
 #include "tuner/cli/stored_ask_tell.h"
 #include "tuner/cli/sweep.h"
+#include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/sweep_start.h"
+#include "tuner/cli/text_table.h"
+#include "tuner/control/control_client.h"
 #include "tuner/provenance.h"
 #include "tuner/recovery.h"
 #include "tuner/search_problem.h"
 #include "tuner/spec_difference.h"
 #include "tuner/spec_reader.h"
 #include "tuner/sqlite/sqlite_store.h"
+#include "tuner/sqlite/writer_lock.h"
 
 namespace tune {
 namespace {
@@ -343,7 +347,54 @@ int Resume(const ResumeOptions& options, Background* background) {
 
 }  // namespace
 
+namespace {
+
+// Its workers are there already, and so is all else that options say.
+Status CheckForHead(const ResumeOptions& options) {
+  const std::pair<bool, const char*> others[] = {{!options.space_path.empty(), "--space"},
+                                                 {!options.overrides.empty(), "--set"},
+                                                 {options.cpus.has_value(), "--cpus"},
+                                                 {options.gpus.has_value(), "--gpus"},
+                                                 {!options.listen.empty(), "--listen"},
+                                                 {!options.log.empty(), "--log"},
+                                                 {options.ui, "--ui"},
+                                                 {options.detach, "--detach"}};
+  for (const auto& [is_given, name] : others) {
+    if (is_given) {
+      return InvalidArgument(std::string(name) +
+                             ": is not for a sweep of a head, which holds this database");
+    }
+  }
+  return OkStatus();
+}
+
+int ResumeOnHead(const ResumeOptions& options, const LockHolder& head) {
+  if (const Status s = CheckForHead(options); !s.ok()) return Complain(s);
+  const auto database = OpenForQueries(options.db_path);
+  if (!database.ok()) return Complain(database.status());
+  const Result<FoundSweep> sweep = FindRunSweep(**database, options.name);
+  if (!sweep.ok()) return Complain(sweep.status());
+  ControlRequest request;
+  request.verb = ControlVerb::kResume;
+  request.tuner = head.pid;
+  request.sweep = sweep->name;
+  request.samples = options.samples;
+  request.errored = options.errored;
+  constexpr Duration kPatience = Milliseconds(60'000);
+  const Result<ControlAnswer> answer =
+      AskTuner(ArtifactsDirOf(options.db_path), request, RealClock(), kPatience);
+  if (!answer.ok()) return Complain(answer.status().At(DescribeHolder(head)));
+  if (!answer->status.ok()) return Complain(answer->status);
+  for (const std::string& line : answer->lines) std::cout << Printable(line) << "\n";
+  return 0;
+}
+
+}  // namespace
+
 int ResumeCommand(const ResumeOptions& options) {
+  if (const auto holder = FindLockHolder(options.db_path); holder && holder->is_head) {
+    return ResumeOnHead(options, *holder);
+  }
   if (const Status s = CheckLog(options.log); !s.ok()) return Complain(s);
   if (const Status s = CheckPage(options.ui, options.page); !s.ok()) return Complain(s);
   if (options.listen != kListenOff) {

@@ -31,6 +31,10 @@ Result<std::string> FullSetting(const std::string& text) {
     return InvalidArgument(place + "one setting of " + key + ", as " + key +
                            ".NAME=VALUE; the names are " + std::string(section.settings));
   }
+  static constexpr std::string_view kShares[] = {"priority", "weight", "owner"};  // On a head.
+  for (const std::string_view share : kShares) {
+    if (text.substr(0, equals) == share) return text;
+  }
   static constexpr std::string_view kNeedsResume[] = {"trainable", "resources"};
   for (const std::string_view section : kNeedsResume) {
     if (key != section) continue;
@@ -44,9 +48,10 @@ Result<std::string> FullSetting(const std::string& text) {
   for (const std::string_view limit : kLimits) {
     if (text.substr(0, equals) == limit) return "limits." + text;
   }
-  return InvalidArgument(place + "a setting of limits, failure, checkpoint or stop" +
-                         DidYouMean(text.substr(0, equals), kLimits) +
-                         "; what decides (space, search, scheduler, metric) cannot change");
+  return InvalidArgument(
+      place + "a setting of limits, failure, checkpoint or stop, priority, weight or owner" +
+      DidYouMean(text.substr(0, equals), kLimits) +
+      "; what decides (space, search, scheduler, metric) cannot change");
 }
 
 }  // namespace tune

@@ -4,9 +4,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "core/hash.h"
 #include "core/input_error.h"
 #include "core/json.h"
 #include "core/posix/environment.h"
@@ -35,18 +37,20 @@ namespace tune {
 namespace {
 
 constexpr Duration kPatience = Milliseconds(60'000);
+constexpr Duration kListenPatience = Milliseconds(10'000);
+constexpr Duration kLookAgainEvery = Milliseconds(50);
 
-Result<LockHolder> FindHead(const std::string& db_path) {
+// The head that holds the database. Nothing: one that has just come may be it.
+Result<std::optional<LockHolder>> FindHead(const std::string& db_path) {
   const std::optional<LockHolder> holder = FindLockHolder(db_path);
   if (!holder) {
-    return Unavailable("no head holds " + db_path + "; start one with " + "tune head --db " +
-                       db_path + ", or run the sweep alone with tune run");
+    return Unavailable("no head holds " + db_path + "; start one with tune head --db " + db_path +
+                       ", or run the sweep alone with tune run");
   }
-  if (!holder->is_head) {
-    return Unavailable(db_path + ": is held by " + DescribeHolder(*holder) +
-                       ", which runs one sweep; end it first, or choose another --db");
-  }
-  return *holder;
+  if (holder->is_head) return std::optional(*holder);
+  if (holder->experiment.empty()) return std::optional<LockHolder>();
+  return Unavailable(db_path + ": is held by " + DescribeHolder(*holder) +
+                     ", which runs one sweep; end it first, or choose another --db");
 }
 
 // Whether workers of other machines can come.
@@ -62,7 +66,8 @@ Status RefuseSecrets(const ExperimentSpec& spec) {
   if (spec.secrets.empty()) return OkStatus();
   return InvalidArgument("trainable.env." + spec.secrets.front().name +
                          ": is a secret, which is not stored; set it in the environment of the "
-                         "head and of its workers, and leave its value out here");
+                         "head and of its workers, and name it here without its value (--env " +
+                         spec.secrets.front().name + ", in a space file {from_environment: true})");
 }
 
 // Checked here, so that a mistake is told with its place in the file.
@@ -101,7 +106,36 @@ bool IsSpaceFile(const std::vector<std::string>& words) {
   return word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".json");
 }
 
+// What is meant for the other kind would have no effect.
+Status RefuseOthers(const SubmitOptions& options, bool is_space) {
+  const JobOptions& job = options.job;
+  const RunOptions& run = options.run;
+  const std::tuple<bool, bool, const char*> given[] = {
+      {job.cpus.has_value(), true, "--cpus"},
+      {job.gpus.has_value(), true, "--gpus"},
+      {job.gpu_memory.has_value(), true, "--gpu-memory"},
+      {job.memory.has_value(), true, "--memory"},
+      {job.time.has_value(), true, "--time"},
+      {job.setup.has_value(), true, "--setup"},
+      {job.retries.has_value(), true, "--retries"},
+      {!job.env.empty(), true, "--env"},
+      {job.working_dir != ".", true, "--working-dir"},
+      {run.samples.has_value(), false, "--samples"},
+      {run.seed.has_value(), false, "--seed"},
+      {run.max_concurrent.has_value(), false, "--max-concurrent"},
+      {!run.overrides.empty(), false, "--set"}};
+  for (const auto& [is_given, is_of_job, name] : given) {
+    if (!is_given || is_of_job != is_space) continue;
+    return InvalidArgument(std::string(name) +
+                           (is_of_job ? ": is for a program; a space file says it itself, or --set "
+                                        "KEY=VALUE does"
+                                      : ": is for a space file, and not for a program"));
+  }
+  return OkStatus();
+}
+
 Result<ExperimentSpec> ReadSpec(const SubmitOptions& options) {
+  TUNE_RETURN_IF_ERROR(RefuseOthers(options, IsSpaceFile(options.words)));
   if (IsSpaceFile(options.words)) {
     return ReadSpecFile(options.words.front(), WithShortcuts(options.run));
   }
@@ -122,9 +156,68 @@ Result<ExperimentSpec> ReadSpec(const SubmitOptions& options) {
   return spec;
 }
 
-Result<std::string> Submit(const SubmitOptions& options, const Clock& clock, std::ostream& err) {
+// What the request is for is said by its id: it may be asked again.
+class Asking {
+ public:
+  Asking(const std::string& db_path, ControlRequest request, const Clock& clock,
+         const WaitFunction& wait, std::ostream& err)
+      : db_path_(db_path),
+        request_(std::move(request)),
+        clock_(clock),
+        wait_(wait),
+        err_(err),
+        begun_(clock.Now()) {}
+
+  // A head that has just come, is about to, or went away meanwhile is looked for again.
+  Result<ControlAnswer> Ask() {
+    for (;;) {
+      Result<ControlAnswer> answer = AskOnce();
+      const bool may_come = answer.status().code() == StatusCode::kNotFound ||
+                            (has_asked_ && answer.status().code() == StatusCode::kUnavailable);
+      if (answer.ok() || !may_come) return answer;
+      const Duration patience = has_asked_ ? kPatience : kListenPatience;
+      if (clock_.Now() >= begun_ + patience || !wait_(kLookAgainEvery)) return answer;
+      SayThatItWaits(answer.status());
+    }
+  }
+
+ private:
+  Result<ControlAnswer> AskOnce() {
+    TUNE_ASSIGN_OR_RETURN(const std::optional<LockHolder> head, FindHead(db_path_));
+    if (!head) return NotFound(db_path_ + ": its tuner has just begun");
+    request_.tuner = head->pid;
+    const auto is_late = [&] {
+      err_ << DescribeHolder(*head) << " does not answer; waiting for it" << std::endl;
+    };
+    Result<ControlAnswer> answer =
+        AskTuner(ArtifactsDirOf(db_path_), request_, clock_, kPatience, is_late);
+    has_asked_ |= answer.status().code() != StatusCode::kNotFound;
+    if (!answer.ok()) return answer.status().At(DescribeHolder(*head));
+    // Another one is there by now.
+    const bool is_other = answer->status.code() == StatusCode::kFailedPrecondition &&
+                          answer->status.message().starts_with("meant for another tuner");
+    return is_other ? Result<ControlAnswer>(NotFound(answer->status.message())) : answer;
+  }
+
+  void SayThatItWaits(const Status& status) {
+    if (!has_asked_ || std::exchange(has_said_, true)) return;
+    err_ << PrintableLines(status.message()) << "; waiting for the head to come back" << std::endl;
+  }
+
+  const std::string& db_path_;
+  ControlRequest request_;
+  const Clock& clock_;
+  const WaitFunction& wait_;
+  std::ostream& err_;
+  const Instant begun_;
+  bool has_asked_ = false;
+  bool has_said_ = false;
+};
+
+Result<std::string> Submit(const SubmitOptions& options, const Clock& clock,
+                           const WaitFunction& wait, std::ostream& err) {
   const RunOptions& run = options.run;
-  TUNE_ASSIGN_OR_RETURN(const LockHolder head, FindHead(run.db_path));
+  TUNE_RETURN_IF_ERROR(FindHead(run.db_path).status());
   TUNE_ASSIGN_OR_RETURN(ExperimentSpec spec, ReadSpec(options));
   if (run.name) spec.name = *run.name;
   const uint64_t seed = run.seed ? *run.seed : spec.seed ? *spec.seed : DrawEntropy() >> 11;
@@ -133,30 +226,28 @@ Result<std::string> Submit(const SubmitOptions& options, const Clock& clock, std
   TUNE_ASSIGN_OR_RETURN(const PackageName package, Pack(spec, run.db_path));
   Provenance provenance = ProvenanceOf(spec, run);
   provenance.package = package;
+  provenance.submission =
+      options.id.empty() ? HashToHex(DrawEntropy()) + HashToHex(DrawEntropy()) : "id " + options.id;
 
   ControlRequest request;
   request.verb = ControlVerb::kSubmit;
-  request.tuner = head.pid;
   request.sweep = spec.name;
   request.submission = {seed, ToJson(spec.document), spec.base_dir, EncodeProvenance(provenance),
                         package};
-  const auto is_late = [&] {
-    err << DescribeHolder(head) << " does not answer; waiting for it\n";
-    err.flush();
-  };
-  const Result<ControlAnswer> answer =
-      AskTuner(ArtifactsDirOf(run.db_path), request, clock, kPatience, is_late);
-  if (!answer.ok()) return answer.status().At(DescribeHolder(head));
-  TUNE_RETURN_IF_ERROR(answer->status);
-  if (answer->lines.size() != 1) return Internal("the head's answer names no sweep");
-  return answer->lines.front();
+  TUNE_ASSIGN_OR_RETURN(const ControlAnswer answer,
+                        Asking(run.db_path, std::move(request), clock, wait, err).Ask());
+  TUNE_RETURN_IF_ERROR(answer.status);
+  if (answer.lines.empty()) return Internal("the head's answer names no sweep");
+  const bool is_known = answer.lines.size() > 1 && !options.id.empty();
+  if (is_known) err << answer.lines.front() << ": " << answer.lines[1] << "\n";
+  return answer.lines.front();
 }
 
 }  // namespace
 
 int SubmitCommand(const SubmitOptions& options, const Clock& clock, const WaitFunction& wait,
                   std::ostream& out, std::ostream& err) {
-  const Result<std::string> name = Submit(options, clock, err);
+  const Result<std::string> name = Submit(options, clock, wait, err);
   if (!name.ok()) return Complain(name.status(), err);
   const std::string& db = options.run.db_path;
   if (IsSpaceFile(options.words)) {

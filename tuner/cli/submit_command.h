@@ -20,6 +20,7 @@ struct SubmitOptions {
   RunOptions run;                  // Of both: db_path, name, priority and the like.
   JobOptions job;                  // Of a program: resources and the like.
   bool no_wait = false;            // A job's name is printed, and it is left alone.
+  std::string id;                  // The same id again is the same sweep or job; empty: drawn.
 };
 
 // What can be checked here is checked as tune run does, and the working folder is packed, if other

@@ -111,6 +111,8 @@ Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
     if (spec.ok()) {
       sweep.trainable_kind = TrainableKind(*spec);
       sweep.repeat = RepeatOf(*spec);
+      const Value* const space = spec->is_map() ? spec->Find("space") : nullptr;
+      sweep.has_space = space != nullptr && space->is_map() && !space->AsMap().empty();
       sweep.is_constrained = spec->is_map() && spec->Find("metric_constraints") != nullptr;
       ReadMoreObjectives(*spec, sweep.objectives);
     }

@@ -30,6 +30,7 @@ struct FoundSweep {
   std::string status;  // As a person should read it: a RUNNING row whose tuner died is INTERRUPTED.
   int64_t samples = 0;
   int64_t repeat = 1;           // Trials of each configuration.
+  bool has_space = false;       // Its trials have parameters.
   bool is_constrained = false;  // It has metric_constraints.
   std::string seed;
   std::string scheduler;

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "core/json.h"
+#include "trial_runner/command_spec.h"
 #include "trial_runner/secrets.h"
 #include "tuner/recovery.h"
 #include "tuner/spec_difference.h"
@@ -222,13 +223,15 @@ class SweepCommand {
 
   Result<ControlPlan> Stop() const {
     const int64_t open_count = OpenCount(view_);
-    const Event event = StopRequested{std::nullopt, request_.now};
+    // A program that is only waited for reports nothing before its end.
+    const bool now = request_.now || view_.options().spec.metric == kExitStatusMetric;
+    const Event event = StopRequested{std::nullopt, now};
     if (!is_alive_) {
       return Planned(event, sweep_ + " is STOPPED: " +
                                 OpenTrials(open_count, "was not over ended with it",
                                            "were not over ended with it"));
     }
-    if (request_.now) {
+    if (now) {
       return Planned(event,
                      sweep_ + " stops: " +
                          OpenTrials(open_count, "is not over ends now", "are not over end now"));
@@ -279,40 +282,8 @@ class SweepCommand {
   }
 
   Result<ControlPlan> Drain() const {
-    const std::string& wanted = request_.worker;
     if (!is_alive_) return NotFound(sweep_ + " does not run: no worker is connected");
-    std::vector<const WorkerRow*> found;
-    std::string names;
-    for (const auto& [id, record] : view_.workers()) {
-      if (record.row.is_local || !view_.leases().HasWorker(id)) continue;
-      names += (names.empty() ? "" : ", ") + record.row.name;
-      if (record.row.name == wanted || record.row.address == wanted) found.push_back(&record.row);
-    }
-    if (found.empty()) {
-      return NotFound(sweep_ + " has no worker '" + wanted + "' from another machine; there " +
-                      (names.empty() ? "is none" : "are " + names));
-    }
-    if (found.size() > 1) return FailedPrecondition(WhichOf(found));
-    const WorkerRow& worker = *found.front();
-    if (view_.leases().IsAway(worker.worker)) {
-      return FailedPrecondition("worker " + wanted +
-                                " is not connected; its trials are waited for");
-    }
-    const auto runs =
-        std::count_if(view_.trials().begin(), view_.trials().end(), [&](const TrialRecord& trial) {
-          return trial.is_running() && trial.attempt.worker == worker.worker;
-        });
-    return Planned(WorkerDrainRequested{worker.worker},
-                   "worker " + worker.name + " leaves: it gets no more trials, " +
-                       RunningTrials(runs, "goes on elsewhere", "go on elsewhere"));
-  }
-
-  std::string WhichOf(const std::vector<const WorkerRow*>& workers) const {
-    std::string addresses;
-    for (const WorkerRow* const worker : workers)
-      addresses += (addresses.empty() ? "" : ", ") + worker->address;
-    return std::to_string(workers.size()) + " workers are called " + request_.worker +
-           "; name one by its address: " + addresses;
+    return PlanDrain(request_.worker, view_.cluster());
   }
 
   Result<ControlPlan> Planned(Event event, std::string line) const {
@@ -327,6 +298,42 @@ class SweepCommand {
 };
 
 }  // namespace
+
+namespace {
+
+Status WhichOf(const std::vector<const WorkerRow*>& workers, const std::string& name) {
+  std::string addresses;
+  for (const WorkerRow* const worker : workers) {
+    addresses += (addresses.empty() ? "" : ", ") + worker->address;
+  }
+  return FailedPrecondition(std::to_string(workers.size()) + " workers are called " + name +
+                            "; name one by its address: " + addresses);
+}
+
+}  // namespace
+
+Result<ControlPlan> PlanDrain(const std::string& worker, const Cluster& cluster) {
+  std::vector<const WorkerRow*> found;
+  std::string names;
+  for (const auto& [id, record] : cluster.workers().all()) {
+    if (record.row.is_local || !cluster.leases().HasWorker(id)) continue;
+    names += (names.empty() ? "" : ", ") + record.row.name;
+    if (record.row.name == worker || record.row.address == worker) found.push_back(&record.row);
+  }
+  if (found.empty()) {
+    return NotFound("there is no worker '" + worker + "' from another machine; there " +
+                    (names.empty() ? "is none" : "are " + names));
+  }
+  if (found.size() > 1) return WhichOf(found, worker);
+  const WorkerRow& row = *found.front();
+  if (cluster.leases().IsAway(row.worker)) {
+    return FailedPrecondition("worker " + worker + " is not connected; its trials are waited for");
+  }
+  const auto runs = static_cast<int64_t>(cluster.leases().RunningOn(row.worker).size());
+  return ControlPlan{WorkerDrainRequested{row.worker},
+                     {"worker " + row.name + " leaves: it gets no more trials, " +
+                      RunningTrials(runs, "goes on elsewhere", "go on elsewhere")}};
+}
 
 Result<ControlPlan> PlanControl(const ControlRequest& request, const SweepView& view,
                                 bool is_alive) {

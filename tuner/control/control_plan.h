@@ -10,6 +10,7 @@
 #include "core/status.h"
 #include "core/time.h"
 #include "tuner/artifact_store.h"
+#include "tuner/cluster.h"
 #include "tuner/control/control_request.h"
 #include "tuner/event.h"
 #include "tuner/store.h"
@@ -26,6 +27,10 @@ struct ControlPlan {
 // paused; the sweep is over or about to be. `is_alive`: a tuner runs the sweep.
 Result<ControlPlan> PlanControl(const ControlRequest& request, const SweepView& view,
                                 bool is_alive);
+
+// tune drain, of a tuner's workers, whatever their sweeps are. kNotFound names those of other
+// machines.
+Result<ControlPlan> PlanDrain(const std::string& worker, const Cluster& cluster);
 
 // Does what is asked on a stored sweep that no tuner runs; the caller holds the writer's lock. One
 // step of the journal: attempts of the earlier life end as lost, as they do at a resume, then the

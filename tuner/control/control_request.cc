@@ -18,7 +18,8 @@ namespace {
 constexpr std::array kVerbs = {ControlVerb::kPause,   ControlVerb::kUnpause, ControlVerb::kStop,
                                ControlVerb::kSet,     ControlVerb::kDrain,   ControlVerb::kDevices,
                                ControlVerb::kState,   ControlVerb::kTraffic, ControlVerb::kWorkers,
-                               ControlVerb::kWaiting, ControlVerb::kSubmit};
+                               ControlVerb::kWaiting, ControlVerb::kSubmit,  ControlVerb::kQueue,
+                               ControlVerb::kResume,  ControlVerb::kDelete};
 
 struct CodeName {
   StatusCode code;
@@ -116,6 +117,12 @@ Status ReadArgument(const MapEntry& argument, ControlRequest& request) {
       if (!setting.is_string()) return Unexpected("settings", setting, "PATH=VALUE");
       request.settings.push_back(setting.AsString());
     }
+  } else if (argument.key == "samples" && request.verb == ControlVerb::kResume) {
+    TUNE_ASSIGN_OR_RETURN(request.samples,
+                          ReadInt("samples", argument.value, -1, limits::kSamplesMax));
+  } else if (argument.key == "errored" && request.verb == ControlVerb::kResume) {
+    if (!argument.value.is_bool()) return Unexpected("errored", argument.value, "true or false");
+    request.errored = argument.value.AsBool();
   } else if (argument.key == "worker" && request.verb == ControlVerb::kDrain) {
     if (!argument.value.is_string() || argument.value.AsString().empty())
       return Unexpected("worker", argument.value, "a worker's name");
@@ -180,13 +187,20 @@ const char* ControlVerbName(ControlVerb verb) {
       return "waiting";
     case ControlVerb::kSubmit:
       return "submit";
+    case ControlVerb::kQueue:
+      return "queue";
+    case ControlVerb::kResume:
+      return "resume";
+    case ControlVerb::kDelete:
+      return "delete";
   }
   return "";
 }
 
 bool ChangesSweep(ControlVerb verb) {
   return verb == ControlVerb::kPause || verb == ControlVerb::kUnpause ||
-         verb == ControlVerb::kStop || verb == ControlVerb::kSet || verb == ControlVerb::kDrain;
+         verb == ControlVerb::kStop || verb == ControlVerb::kSet || verb == ControlVerb::kDrain ||
+         verb == ControlVerb::kResume || verb == ControlVerb::kDelete;
 }
 
 namespace {
@@ -217,6 +231,8 @@ std::string EncodeRequest(const ControlRequest& request) {
   if (request.verb == ControlVerb::kSubmit) arguments = EncodeSubmission(request.submission);
   if (request.trial) arguments.Set("trial", request.trial->value);
   if (request.now) arguments.Set("now", true);
+  if (request.samples) arguments.Set("samples", *request.samples);
+  if (request.errored) arguments.Set("errored", true);
   if (request.verb == ControlVerb::kSet) {
     Value settings = Value::MakeList();
     for (const std::string& setting : request.settings) settings.AsList().emplace_back(setting);
@@ -268,7 +284,7 @@ Result<ControlRequest> DecodeRequest(std::string_view line) {
   if (verb_count == 0) {
     return InvalidArgument(
         "the verb is missing: one of pause, unpause, stop, set, drain, devices, workers, "
-        "waiting, state and submit");
+        "waiting, state, submit, queue, resume and delete");
   }
   if (request.tuner == 0) return InvalidArgument("'tuner' is missing");
   if (request.sweep.empty()) return InvalidArgument("'sweep' is missing");

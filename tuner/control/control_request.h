@@ -12,7 +12,9 @@
 // tuner/waiting_trials.h. state {} is answered with PAUSED or RUNNING.
 //
 // A head takes new sweeps, too: submit {seed, spec, base_dir, provenance, package}, where `sweep`
-// is the name that is wanted, and is answered with the one that it got.
+// is the name that is wanted, and is answered with the one that it got. queue {} is answered with
+// lines of tuner/queue_lines.h, whatever `sweep` is. resume {samples, errored} goes on with a sweep
+// that does not run, delete {} removes its rows.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -46,7 +48,10 @@ enum class ControlVerb {
   kTraffic,
   kWorkers,
   kWaiting,
-  kSubmit
+  kSubmit,
+  kQueue,
+  kResume,
+  kDelete
 };
 // Whether it asks for a change, and not only for what the tuner knows.
 bool ChangesSweep(ControlVerb verb);
@@ -72,11 +77,13 @@ struct ControlRequest {
   int64_t tuner = 0;  // The process that it is meant for, as the writer's lock names it.
   std::string sweep;  // As stored.
   ControlVerb verb = ControlVerb::kPause;
-  std::optional<TrialNumber> trial;   // Not with kSet.
-  bool now = false;                   // kPause, kStop: without waiting for the next report.
-  std::vector<std::string> settings;  // kSet: PATH=VALUE of a space file.
-  std::string worker;                 // kDrain: its name, or its address.
-  Submission submission = {};         // kSubmit.
+  std::optional<TrialNumber> trial;     // Not with kSet.
+  bool now = false;                     // kPause, kStop: without waiting for the next report.
+  std::vector<std::string> settings;    // kSet: PATH=VALUE of a space file.
+  std::string worker;                   // kDrain: its name, or its address.
+  Submission submission = {};           // kSubmit.
+  std::optional<int64_t> samples = {};  // kResume: the new total.
+  bool errored = false;                 // kResume: trials that failed are tried again.
 
   friend bool operator==(const ControlRequest&, const ControlRequest&) = default;
 };

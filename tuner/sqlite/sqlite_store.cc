@@ -440,6 +440,21 @@ Status SqliteStore::WriteExperiment(ExperimentId experiment, const ExperimentRow
                         row.samples, Us(row.finished_at));
 }
 
+Status SqliteStore::DeleteExperiment(const StoredExperiment& experiment) {
+  static constexpr char kDeleteSql[] = "DELETE FROM experiment_rows WHERE id = ?1 AND name = ?2";
+  TUNE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
+  TUNE_RETURN_IF_ERROR(database_->Run(kDeleteSql, experiment.id.value, experiment.name));
+  if (database_->change_count() != 1) return NotFound(experiment.name + " is gone already");
+  TUNE_RETURN_IF_ERROR(transaction.Commit());
+  known_.erase(experiment.id);
+  // What was committed of it is no witness any more.
+  if (lock_ && lock_->committed() && lock_->committed()->experiment == experiment.id.value) {
+    lock_->Forget();
+  }
+  if (committed_ && committed_->experiment == experiment.id.value) committed_.reset();
+  return OkStatus();
+}
+
 // ---- ids
 
 Status SqliteStore::LoadRowIds(ExperimentId experiment) {

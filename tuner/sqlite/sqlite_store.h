@@ -32,6 +32,8 @@ class SqliteStore final : public Store {
   Status AnnounceHead();
 
   Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) override;
+  // With all its rows; nothing may be committed of it any more.
+  Status DeleteExperiment(const StoredExperiment& experiment);
   Status CommitSteps(std::span<const SweepStep> steps) override;
   Result<std::vector<StoredExperiment>> ListExperiments() override;
   Result<std::vector<std::pair<TrialNumber, Configuration>>> ReadSuggestions(

@@ -132,13 +132,13 @@ export interface DeviceNow {
   name: string;
   memory_bytes: number; // 0: not known.
   used_bytes: number | null;
-  slices: { trial: number; gpu: number }[];
+  slices: { trial: number; gpu: number; sweep?: string }[]; // `sweep`: of another one.
 }
 
 export interface WorkersNow {
   is_told: boolean; // Its tuner answered; without it the last three are empty.
   known: KnownWorker[];
-  workers: { worker: string; address: string; is_local: boolean; state: string; cpus: number; slices: { trial: number; cpus: number }[] }[];
+  workers: { worker: string; address: string; is_local: boolean; state: string; cpus: number; slices: { trial: number; cpus: number; sweep?: string }[] }[];
   devices: DeviceNow[];
   waiting: { trial: number | null; count: number; why: string }[];
 }

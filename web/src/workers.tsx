@@ -8,8 +8,11 @@ import type { Shown } from "./view";
 
 interface Part {
   trial: number;
+  sweep?: string; // Of another one than is shown.
   amount: number;
 }
+
+const keyOf = (part: Part): string => `${part.sweep ?? ""}/${part.trial}`;
 
 // What is booked of a whole, part by part; the rest is free.
 function Booked({ what, whole, unit, parts, open }: { what: string; whole: number; unit: string; parts: Part[]; open: (trial: number) => void }) {
@@ -17,14 +20,14 @@ function Booked({ what, whole, unit, parts, open }: { what: string; whole: numbe
   return (
     <div class="booked">
       <div class="share" role="img" aria-label={`${shown(used)} of ${shown(whole)} ${unit} of ${what} booked`}>
-        {parts.map((part) => <i key={part.trial} style={{ flexGrow: part.amount, background: COLOURS[part.trial % COLOURS.length] }} />)}
+        {parts.map((part) => <i key={keyOf(part)} style={{ flexGrow: part.amount, background: COLOURS[part.trial % COLOURS.length] }} />)}
         {whole > used && <i class="open" style={{ flexGrow: whole - used }} />}
       </div>
       <div class="soft">
         {shown(used)} of {shown(whole)} {unit}{parts.length > 0 && ": "}
         {parts.map((part, i) => (
-          <span key={part.trial} class="part"><i class="swatch" style={{ background: COLOURS[part.trial % COLOURS.length] }} />
-            <button class="link" onClick={() => open(part.trial)}>trial {part.trial}</button>{shown(part.amount)}{i + 1 < parts.length && ", "}</span>))}
+          <span key={keyOf(part)} class="part"><i class="swatch" style={{ background: COLOURS[part.trial % COLOURS.length] }} />
+            {part.sweep !== undefined ? `${part.sweep}/${part.trial} ` : <button class="link" onClick={() => open(part.trial)}>trial {part.trial}</button>}{shown(part.amount)}{i + 1 < parts.length && ", "}</span>))}
       </div>
     </div>
   );
@@ -64,10 +67,10 @@ export function WorkersView({ shown: view }: { shown: Shown }) {
             </header>
             <div class="grid">
               <div><div>CPUs</div>
-                <Booked what={name} whole={worker.cpus} unit="CPUs" parts={worker.slices.map((s) => ({ trial: s.trial, amount: s.cpus }))} open={view.open} /></div>
+                <Booked what={name} whole={worker.cpus} unit="CPUs" parts={worker.slices.map((s) => ({ trial: s.trial, sweep: s.sweep, amount: s.cpus }))} open={view.open} /></div>
               {name === worker.worker && devices.map((device) => (
                 <div key={device.device}><div>{deviceText(device)}</div>
-                  <Booked what={`${name} ${device.device}`} whole={1} unit="device" parts={device.slices.map((s) => ({ trial: s.trial, amount: s.gpu }))} open={view.open} />
+                  <Booked what={`${name} ${device.device}`} whole={1} unit="device" parts={device.slices.map((s) => ({ trial: s.trial, sweep: s.sweep, amount: s.gpu }))} open={view.open} />
                 </div>))}
             </div>
           </article>

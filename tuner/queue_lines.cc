@@ -1,0 +1,67 @@
+#include "tuner/queue_lines.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "core/json.h"
+#include "core/utf8.h"
+#include "core/value.h"
+#include "tuner/controller.h"
+#include "tuner/sweep_view.h"
+#include "tuner/waiting_trials.h"
+
+namespace tune {
+namespace {
+
+double Whole(int64_t milli) { return static_cast<double>(milli) / kWholeMilli; }
+
+// Of its first trial that waits, or of those to come.
+Value WhyItWaits(const SweepView& view) {
+  for (const std::string& text : EncodeWaiting(view, 2)) {
+    const Result<Value> line = ParseJson(text);
+    if (!line.ok()) continue;
+    if (const Value* const why = line->Find("why")) return *why;
+  }
+  return Value();
+}
+
+std::string Line(const Controller& controller, ExperimentId id, std::optional<int64_t> turn,
+                 Instant now) {
+  const OpenSweep& open = controller.sweeps().at(id);
+  const SweepView view(controller, id);
+  const Share& share = view.options().spec.share;
+  const Usage used = controller.cluster().leases().UsageOf(id);
+  Value line = Value::MakeMap();
+  line.Set("turn", turn ? Value(*turn) : Value());
+  line.Set("sweep", ToUtf8(view.options().name));
+  line.Set("owner", ToUtf8(share.owner));
+  line.Set("priority", share.priority);
+  line.Set("weight", share.weight);
+  line.Set("running", view.running_count());
+  line.Set("cpus", Whole(used.cpu_milli));
+  line.Set("gpus", Whole(used.gpu_milli));
+  line.Set("waits_us", open.waiting_since ? Value((now - *open.waiting_since).us) : Value());
+  line.Set("has_claim", controller.giver().claimant() == id);
+  line.Set("why", WhyItWaits(view));
+  return ToJson(line);
+}
+
+}  // namespace
+
+std::vector<std::string> EncodeQueue(const Controller& controller, Instant now) {
+  std::vector<std::string> lines;
+  std::vector<ExperimentId> turn = controller.giver().Turn();
+  std::erase_if(turn, [&](ExperimentId id) { return !controller.sweeps().at(id).waiting_since; });
+  for (size_t i = 0; i < turn.size(); ++i) {
+    lines.push_back(Line(controller, turn[i], static_cast<int64_t>(i) + 1, now));
+  }
+  for (const auto& [id, open] : controller.sweeps()) {
+    if (std::find(turn.begin(), turn.end(), id) == turn.end()) {
+      lines.push_back(Line(controller, id, std::nullopt, now));
+    }
+  }
+  return lines;
+}
+
+}  // namespace tune

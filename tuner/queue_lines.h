@@ -1,0 +1,22 @@
+// Which sweep of a head is given the next free place, and why the others wait: what `tune queue`
+// shows.
+//
+// Thread rule: pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/time.h"
+
+namespace tune {
+
+class Controller;
+
+// Lines of JSON, one for each open sweep, those that want more first, by whose turn it is: {"turn":
+// 1, "sweep": "food11", "owner": "ada", "priority": 0, "weight": 100, "running": 2, "cpus": 4,
+// "gpus": 0.5, "waits_us": 1500000, "has_claim": false, "why": "there is no room now: ..."}. One
+// that wants no more has no turn: null.
+std::vector<std::string> EncodeQueue(const Controller& controller, Instant now);
+
+}  // namespace tune
