@@ -31,9 +31,10 @@ Result<SweepParts> MakeSweepParts(const ExperimentSpec& spec, uint64_t seed,
                         MakeSearcher(spec.search, std::move(problem)));
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<TrialScheduler> scheduler,
                         MakeScheduler(spec.scheduler, spec.mode, seed));
-  return SweepParts{{spec, seed, std::move(space), name, artifacts_dir + "/" + name},
-                    std::move(searcher),
-                    std::move(scheduler)};
+  return SweepParts{
+      {spec, seed, std::move(space), name, artifacts_dir + "/" + name, kDecisionVersion},
+      std::move(searcher),
+      std::move(scheduler)};
 }
 
 Result<std::unique_ptr<ExperimentController>> MakeController(const ExperimentSpec& spec,
@@ -54,8 +55,10 @@ Result<SweepParts> PartsOfStored(const StoredExperiment& experiment,
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   TUNE_ASSIGN_OR_RETURN(EarlierSweep earlier,
                         ReadEarlierSweep(spec, space, experiment.created_at, store));
-  return MakeSweepParts(spec, experiment.seed, experiment.name, artifacts_dir,
-                        std::move(earlier.trials));
+  TUNE_ASSIGN_OR_RETURN(SweepParts parts, MakeSweepParts(spec, experiment.seed, experiment.name,
+                                                         artifacts_dir, std::move(earlier.trials)));
+  parts.options.decision_version = experiment.decision_version;
+  return parts;
 }
 
 Result<std::unique_ptr<ExperimentController>> FreshController(const StoredExperiment& experiment,
@@ -174,10 +177,11 @@ Status CompareTrials(const std::vector<TrialRow>& stored,
 namespace {
 
 Status CheckVersion(const StoredExperiment& experiment) {
-  if (experiment.decision_version == kDecisionVersion) return OkStatus();
+  if (IsKnownDecisionVersion(experiment.decision_version)) return OkStatus();
   return FailedPrecondition(
       experiment.name + " was decided by version " + std::to_string(experiment.decision_version) +
-      " of the decision code, this program has version " + std::to_string(kDecisionVersion) +
+      " of the decision code, this program knows those from " +
+      std::to_string(kOldestDecisionVersion) + " to " + std::to_string(kDecisionVersion) +
       "; resume it with the program that began it");
 }
 

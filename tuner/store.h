@@ -16,13 +16,11 @@
 #include "core/ids.h"
 #include "core/status.h"
 #include "core/time.h"
+#include "tuner/decision_version.h"
 #include "tuner/event.h"
 #include "tuner/transition.h"
 
 namespace tune {
-
-// Of this build: experiments decided by another version are not resumed.
-inline constexpr int64_t kDecisionVersion = 11;
 
 struct NewExperiment {
   std::string name;  // Wanted; "-2", "-3", ... is appended when it is taken.

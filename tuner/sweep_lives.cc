@@ -29,7 +29,9 @@ void Sweep::On(const LifeEnded&) {
     end_reason_ = StopReason::kNone;
   }
   active_before_ = active_before_ + (last_active_ - *life_start_);
-  alike_failures_ = AlikeFailures();  // The cause may have been mended.
+  // After an end the cause may have been mended; a tuner's death mends nothing.
+  const bool counts_on = options_.decision_version >= 12 && !has_ended_;
+  if (!counts_on) alike_failures_ = AlikeFailures();
 }
 
 void Sweep::On(const LifeBegan&) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "search/space.h"
+#include "tuner/decision_version.h"
 #include "tuner/experiment_spec.h"
 
 namespace tune {
@@ -17,6 +18,7 @@ struct ControllerOptions {
   SearchSpace space;
   std::string name;           // As stored: with its "-2".
   std::string artifact_root;  // <db stem>.artifacts/<name>, absolute.
+  int64_t decision_version = kDecisionVersion;
 };
 
 }  // namespace tune

@@ -214,6 +214,19 @@ TEST(ExperimentController, ASweepInWhichEveryTrialIsRefusedAlikeEndsAfterThree) 
   }
 }
 
+// Nothing was mended: a sweep that is killed in between comes to the same end.
+TEST(ExperimentController, FailuresThatAreAlikeCountOverTheDeathOfATuner) {
+  ControllerWorld world(SpecOfSixteen());
+  WorkerId worker = world.Join(1);
+  for (int64_t i = 0; i < 2; ++i) {
+    world.Apply({world.End(worker, TrialNumber{i}, Outcome::kBadConfig, "lr 1 is no module")});
+  }
+  world.Apply({TunerRestarted{}});
+  worker = world.Join(1);
+  world.Apply({world.End(worker, TrialNumber{2}, Outcome::kBadConfig, "lr 1 is no module")});
+  EXPECT_THAT(world.said, Contains(HasSubstr("all 3 trials so far failed alike")));
+}
+
 // As a program does that names its metric otherwise than the space file.
 TEST(ExperimentController, WhatElseIsReportedDoesNotKeepASweepThatIsRefusedAlikeGoing) {
   ControllerWorld world(SpecOfSixteen());

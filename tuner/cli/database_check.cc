@@ -55,7 +55,7 @@ Finding CheckLock(const std::string& db_path) {
   if (holder) {
     return Ok("tuner", "pid " + std::to_string(holder->pid) + " on " + holder->host + ", since " +
                            FormatInstant(holder->since) +
-                           (holder->is_head               ? ", a head"
+                           (holder->is_head              ? ", a head"
                             : holder->experiment.empty() ? ""
                                                          : ", runs " + holder->experiment));
   }
@@ -167,7 +167,7 @@ Result<std::optional<std::string>> CompareWithJournal(const StoredExperiment& ex
 
 Finding CheckJournal(const StoredExperiment& experiment, SqliteStore& store, Database& tables) {
   const std::string item = "journal of " + Printable(experiment.name);
-  if (experiment.decision_version != kDecisionVersion) {
+  if (!IsKnownDecisionVersion(experiment.decision_version)) {
     return Warning(item,
                    "decided by version " + std::to_string(experiment.decision_version) +
                        " of the decision code, this program has version " +

@@ -143,7 +143,7 @@ Result<std::unique_ptr<StoredAskTell>> StoredAskTell::OpenStored(const std::stri
 Result<AskTellSession> StoredAskTell::Replayed(SqliteStore& store,
                                                const StoredExperiment& experiment,
                                                const ExperimentSpec& spec, int64_t& step_count) {
-  if (experiment.decision_version != kDecisionVersion) {
+  if (!IsKnownDecisionVersion(experiment.decision_version)) {
     return FailedPrecondition(
         experiment.name + " was decided by version " + std::to_string(experiment.decision_version) +
         " of the decision code, this program has version " + std::to_string(kDecisionVersion) +

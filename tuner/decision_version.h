@@ -1,0 +1,20 @@
+// Which rules a sweep is decided by: those of the build that began it, for as long as it goes on.
+//
+//   11  the oldest that this build knows
+//   12  failures that are alike count over the deaths of a tuner, and anew only after an end
+//
+// Thread rule: constants.
+#pragma once
+
+#include <cstdint>
+
+namespace tune {
+
+inline constexpr int64_t kDecisionVersion = 12;  // Of new sweeps.
+inline constexpr int64_t kOldestDecisionVersion = 11;
+
+inline constexpr bool IsKnownDecisionVersion(int64_t version) {
+  return version >= kOldestDecisionVersion && version <= kDecisionVersion;
+}
+
+}  // namespace tune
