@@ -28,19 +28,28 @@ std::vector<size_t> FairOrder(const std::vector<Claimant>& claimants, const Usag
                               Instant now) {
   std::vector<size_t> order(claimants.size());
   std::iota(order.begin(), order.end(), size_t{0});
+  struct Place {
+    int64_t rank;
+    __int128 owner;
+    __int128 own;
+    Instant since;
+  };
+  std::vector<Place> places;
+  places.reserve(claimants.size());
+  for (const Claimant& claimant : claimants) {
+    places.push_back({Rank(claimant, now), Dominant(claimant.used_by_owner, total),
+                      Dominant(claimant.used, total), claimant.waiting_since.value_or(now)});
+  }
   const auto is_before = [&](size_t left, size_t right) {
-    const Claimant& a = claimants[left];
-    const Claimant& b = claimants[right];
-    if (Rank(a, now) != Rank(b, now)) return Rank(a, now) > Rank(b, now);
-    const __int128 owner_a = Dominant(a.used_by_owner, total);
-    const __int128 owner_b = Dominant(b.used_by_owner, total);
-    if (owner_a != owner_b) return owner_a < owner_b;
+    const Place& a = places[left];
+    const Place& b = places[right];
+    if (a.rank != b.rank) return a.rank > b.rank;
+    if (a.owner != b.owner) return a.owner < b.owner;
     // Dominant share by weight, without fractions.
-    const __int128 share_a = Dominant(a.used, total) * b.share.weight;
-    const __int128 share_b = Dominant(b.used, total) * a.share.weight;
+    const __int128 share_a = a.own * claimants[right].share.weight;
+    const __int128 share_b = b.own * claimants[left].share.weight;
     if (share_a != share_b) return share_a < share_b;
-    const auto since = [now](const Claimant& c) { return c.waiting_since.value_or(now); };
-    return std::tuple(since(a), a.sweep) < std::tuple(since(b), b.sweep);
+    return std::tuple(a.since, claimants[left].sweep) < std::tuple(b.since, claimants[right].sweep);
   };
   std::sort(order.begin(), order.end(), is_before);
   return order;

@@ -9,12 +9,27 @@
 
 namespace tune {
 
+namespace {
+
+// A thousand that wait need not be looked at one by one where all is taken.
+bool IsAnyCpuFree(const LeaseTable& leases) {
+  const std::vector<WorkerView> views = leases.Views();
+  return std::any_of(views.begin(), views.end(),
+                     [](const WorkerView& view) { return view.free_cpu_milli > 0; });
+}
+
+}  // namespace
+
 void LeaseGiver::Fill() {
   for (auto& [id, sweep] : board_.sweeps()) ForgetWhatNobodyHas(sweep);
   const auto grant_one = [this] {
+    const bool is_full = board_.sweeps().size() > 1 && !IsAnyCpuFree(board_.cluster().leases());
     const std::vector<ExperimentId> turn = Turn();
-    return std::any_of(turn.begin(), turn.end(),
-                       [this](ExperimentId id) { return GrantNext(*board_.Find(id)); });
+    return std::any_of(turn.begin(), turn.end(), [this, is_full](ExperimentId id) {
+      OpenSweep& sweep = *board_.Find(id);
+      const bool has_no_room = is_full && sweep.sweep.options().spec.resources.cpu_milli > 0;
+      return !has_no_room && GrantNext(sweep);
+    });
   };
   while (grant_one()) {
   }
