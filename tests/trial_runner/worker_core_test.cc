@@ -1029,6 +1029,44 @@ TEST_F(WorkerCoreTest, AWorkerWithoutAVariableOfTheSweepLeavesAndSaysWhichOne) {
   EXPECT_THAT(Effects(), ElementsAre("goodbye", "exit 1"));
 }
 
+// A job after the other: starting one costs no process of ours.
+TEST_F(WorkerCoreTest, AProcessThatStartsProgramsGoesOnWithTheNextSweep) {
+  SweepInfo first = SweepOf(R"({"command":["a"]})");
+  first.sweep = ExperimentId{1};
+  SweepInfo second = SweepOf(R"({"command":["b"]})");
+  second.sweep = ExperimentId{2};
+  SweepInfo serves = SweepOf(R"({"command":["c"],"serve":true})");
+  serves.sweep = ExperimentId{3};
+  const auto start = [](int64_t sweep, int64_t epoch) {
+    StartAttempt message = Start(Ref(0, 1, epoch));
+    message.ref.sweep = ExperimentId{sweep};
+    return message;
+  };
+  Tell(WelcomeTo({first}));
+  Tell(start(1, 1));
+  EXPECT_THAT(Effects(), ElementsAre("spawn 1 tune_trial_command", "log 1 /a/0/attempt_1.log",
+                                     "start 1 trial 0"));
+  Line(1, kCompleted);
+  Effects();
+  Tell(second);
+  Tell(start(2, 2));  // The first one is open still.
+  EXPECT_THAT(Effects(), ElementsAre("log 1 /a/0/attempt_1.log", "start 1 trial 0"));
+  Line(1, kCompleted);
+  Effects();
+  Tell(SweepOver{ExperimentId{2}});
+  EXPECT_THAT(Effects(), ElementsAre("leave 2"));
+  Tell(first);
+  Tell(start(1, 3));
+  EXPECT_THAT(Effects(), ElementsAre("log 1 /a/0/attempt_1.log", "start 1 trial 0"));
+  Line(1, kCompleted);
+  Effects();
+  // A program that serves keeps what it has of its trials.
+  Tell(serves);
+  Tell(start(3, 4));
+  EXPECT_THAT(Effects(), ElementsAre("kill 1", "spawn 2 tune_trial_command",
+                                     "log 2 /a/0/attempt_1.log", "start 2 trial 0"));
+}
+
 // Of a head: other sweeps go on here.
 TEST_F(WorkerCoreTest, OfManySweepsAWorkerLeavesOutTheOneThatItCannotRun) {
   WorkerCore::Options options{Greeting(), /*is_local=*/false, ""};

@@ -18,6 +18,11 @@ SweepHere Understand(const SweepInfo& info) {
   return sweep;
 }
 
+bool SweepHere::SharesProcesses() const {
+  const bool is_command = trainable.is_map() && trainable.Find("command") != nullptr;
+  return is_command && trainable.Find("serve") == nullptr;
+}
+
 std::string SweepHere::FolderHere(const std::string& artifact_dir) const {
   const bool is_elsewhere = found && artifact_dir.starts_with(wanted->artifacts + "/");
   if (!is_elsewhere) return artifact_dir;

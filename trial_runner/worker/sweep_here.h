@@ -27,6 +27,9 @@ struct SweepHere {
   // Their processes ended with others in them. They run alone from now on.
   std::set<TrialNumber> loners = {};
 
+  // Whether a process that has run trials of it may run another sweep's: one that starts each
+  // trial's program anew keeps nothing of those before.
+  bool SharesProcesses() const;
   // A trial's folder, as it is named on this machine.
   std::string FolderHere(const std::string& artifact_dir) const;
 };

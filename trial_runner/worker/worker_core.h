@@ -179,9 +179,8 @@ class WorkerCore {
   void Reconnect(Instant now);
   void SendAgain();
   void Tell(FromWorker message);
+  std::string Named(const AttemptRef& ref) const;  // For people.
   // To the person who started it; a local worker leaves that to its tuner.
-  // "trial 3", of a head's sweeps "trial food11/3".
-  std::string Named(const AttemptRef& ref) const;
   void Say(std::string text);
   void Complain(std::string text);
   void TellOfDraining(const std::string& why);
@@ -226,7 +225,6 @@ class WorkerCore {
   std::optional<TrialEnd> EndForUnkept(const Status& status, Instant now);
   std::optional<TrialEnd> EndForUnobtained(const Status& status, Instant now);
   void OnEnd(ProcessId id, Process& process, int64_t lane, const TrialEnd& end, Instant now);
-  // One line, of a length that a message may have.
   static std::string CutError(std::string error);
   static TrialEnd Crash(std::string error);
   void EndAttempt(const AttemptRef& ref, TrialEnd end);
@@ -242,8 +240,7 @@ class WorkerCore {
   void GiveBack(ProcessId id, Process& process, int64_t lane, bool at_once, Instant now);
   void GiveBackAll(ProcessId id, Process& process, const TrialEnd& end, bool at_once, Instant now);
   void Wind(Instant now);
-  // It can run nothing, for a reason that a person must mend; or nothing of a sweep, which is
-  // nothing for a tuner that has no other one.
+  // It can run nothing (of a sweep), for a reason that a person must mend.
   void LeaveUnfit(const std::string& text, Instant now);
   void BeUnfit(ExperimentId sweep, const std::string& text, Instant now);
   void ExitIfDone();
@@ -258,7 +255,6 @@ class WorkerCore {
   const Options options_;
   std::optional<Welcome> welcome_;
   std::map<ExperimentId, SweepHere> sweeps_;
-
   std::map<ProcessId, Process> processes_;
   std::map<LeaseEpoch, Seat> running_;
   // Attempts whose processes are gone, and whose last reports wait for their checkpoints.

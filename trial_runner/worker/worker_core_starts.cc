@@ -179,9 +179,16 @@ ProcessId WorkerCore::ProcessFor(const StartAttempt& start, const Fusion& fusion
   const auto is_idle = [&](const Process& process) {
     return process.running.empty() && takes_more(process);
   };
-  const std::string& program = *SweepOf(start.ref).program;
+  const SweepHere& sweep = SweepOf(start.ref);
+  const std::string& program = *sweep.program;
   const auto is_of_sweep = [&](const Process& process) {
     return process.sweep ? process.sweep == start.ref.sweep : process.program == program;
+  };
+  const auto may_take_it = [&](const Process& process) {
+    if (is_of_sweep(process)) return true;
+    const auto before = process.sweep ? sweeps_.find(*process.sweep) : sweeps_.end();
+    return before != sweeps_.end() && before->second.SharesProcesses() && sweep.SharesProcesses() &&
+           process.program == program;
   };
   for (auto& [id, process] : processes_) {
     const auto count = static_cast<int64_t>(process.running.size());
@@ -192,7 +199,7 @@ ProcessId WorkerCore::ProcessFor(const StartAttempt& start, const Fusion& fusion
   }
   for (auto& [id, process] : processes_) {
     const bool has_devices = !process.devices || *process.devices == devices;
-    if (is_idle(process) && is_of_sweep(process) && has_devices) return id;
+    if (is_idle(process) && may_take_it(process) && has_devices) return id;
   }
   // An idle process that is bound to other devices, or of another sweep, makes room.
   for (auto& [id, process] : processes_) {

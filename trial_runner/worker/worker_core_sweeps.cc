@@ -54,7 +54,9 @@ void WorkerCore::On(const SweepOver& message, Instant now) {
 }
 
 void WorkerCore::CheckVariables(Instant now) {
-  if (!options_.has_variable || options_.is_local) return;
+  // A tuner of one sweep has looked at its own environment itself.
+  const bool is_looked_at = options_.is_local && !(welcome_ && welcome_->is_head);
+  if (!options_.has_variable || is_looked_at) return;
   for (const auto& [id, sweep] : sweeps_) {
     for (const std::string& name : VariablesFromEnvironment(sweep.trainable)) {
       if (!options_.has_variable(name)) BeUnfit(id, DescribeMissingVariable(name), now);
@@ -102,8 +104,14 @@ void WorkerCore::Forget(ExperimentId sweep, Instant now) {
   std::erase_if(queue_, [&](const StartAttempt& start) { return is_its(start.ref); });
   running_count_ -= static_cast<int64_t>(
       std::erase_if(lingering_, [&](const auto& entry) { return is_its(entry.first); }));
+  const auto here = sweeps_.find(sweep);
+  const bool may_stay = here != sweeps_.end() && here->second.SharesProcesses();
   for (auto& [id, process] : processes_) {
     if (process.sweep != sweep) continue;
+    if (may_stay && process.running.empty() && !process.is_doomed) {
+      process.sweep.reset();  // The next one's.
+      continue;
+    }
     for (const auto& [lane, running] : process.running) {
       running_.erase(running.start.ref.epoch);
       --running_count_;
