@@ -56,6 +56,8 @@ install(FILES ${texts}/space.schema.json DESTINATION share/tune/schema COMPONENT
 # A machine that is always a worker.
 install(FILES share/systemd/tune-worker.service DESTINATION lib/systemd/system COMPONENT worker)
 install(FILES share/systemd/tune-worker.sysusers DESTINATION lib/sysusers.d RENAME tune-worker.conf COMPONENT worker)
+# A head of a person's own that is always there.
+install(FILES share/systemd/tune-head.service DESTINATION lib/systemd/user COMPONENT tune)
 # Debian's own Python finds the module without PYTHONPATH.
 install(FILES ${texts}/module DESTINATION lib/python3/dist-packages RENAME tune COMPONENT worker)
 

@@ -20,6 +20,7 @@
 #include "core/metric.h"
 #include "core/resources.h"
 #include "core/value.h"
+#include "trial_runner/sweep_info.h"
 
 namespace tune {
 
@@ -171,28 +172,6 @@ using FromWorker = std::variant<Hello, AttemptReport, AttemptEnded, Heartbeat, G
                                 DeviceMemoryPeak, SweepUnfit>;
 
 // ---- tuner -> worker
-
-// A folder's content, as one text (trial_runner/package/package_format.h).
-struct PackageName {
-  std::string sha256;  // Of the text: 64 lower-case hexadecimal digits. Empty: there is none.
-  int64_t bytes = 0;
-  friend bool operator==(const PackageName&, const PackageName&) = default;
-};
-
-// A sweep, as a worker has to know it before its first attempt there.
-struct SweepInfo {
-  ExperimentId sweep = {};
-  std::string experiment;    // Its name.
-  std::string metric;        // The sweep's metric: a curve reports it.
-  std::string trainable;     // JSON of the spec's `trainable`.
-  std::string base_dir;      // The space file's folder.
-  uint64_t seed = 0;         // The sweep's.
-  PackageName package = {};  // Of a command's working_dir: who has no such folder asks for it.
-  std::vector<std::string> more_metrics = {};  // Of several objectives: those after `metric`.
-  Mode mode = Mode::kMax;                      // Of `metric`.
-  std::vector<std::string> constrained = {};   // Metrics that constraints name.
-  friend bool operator==(const SweepInfo&, const SweepInfo&) = default;
-};
 
 // `sweeps`: at least those of which the worker said that it holds attempts. What it has of others
 // is over: the same numbers may mean other attempts here. Further ones follow as messages of their

@@ -2,6 +2,7 @@
 #include "core/check.h"
 #include "core/counted.h"
 #include "core/limits.h"
+#include "trial_runner/command_spec.h"
 #include "trial_runner/end_notes.h"
 #include "tuner/sweep.h"
 
@@ -248,7 +249,9 @@ void Sweep::Kill(TrialRecord& trial, Outcome outcome, const std::string& error) 
 void Sweep::TellToEnd(WorkerId worker, TrialRecord& trial) {
   NoteToldToEnd(trial);
   if (trial.ranks_left > 1 && !trial.is_to_go_on()) return EndRanksLeft(trial);
-  Send(worker, KillAttempt{*trial.lease, !trial.is_to_go_on()});
+  // A program that is only waited for may have something to tidy up.
+  const bool is_patient = trial.is_to_go_on() || options_.spec.metric == kExitStatusMetric;
+  Send(worker, KillAttempt{*trial.lease, !is_patient});
 }
 
 void Sweep::NoteToldToEnd(TrialRecord& trial) {

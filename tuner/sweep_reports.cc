@@ -15,6 +15,12 @@ constexpr char kTimeTotalName[] = "time_total";
 // Far above the steps of an epoch: a program may report each step and validate once an epoch.
 constexpr int64_t kReportsWithoutMetricMax = 10'000;
 
+// For a report of the metric; one that comes last is waited for.
+bool WaitsInVain(const ExperimentSpec& spec, TrialRecord& trial) {
+  if (trial.has_reported_metric || spec.metric == kExitStatusMetric) return false;
+  return ++trial.reports_without_metric >= kReportsWithoutMetricMax;
+}
+
 }  // namespace
 
 bool Sweep::Knows(const ReportArrived& event) const {
@@ -65,9 +71,7 @@ void Sweep::On(const Reported& reported) {
              options_.spec.metric);
     return;
   }
-  const bool comes_last = options_.spec.metric == kExitStatusMetric;
-  if (!trial.has_reported_metric && !comes_last &&
-      ++trial.reports_without_metric >= kReportsWithoutMetricMax) {
+  if (WaitsInVain(options_.spec, trial)) {
     Answer(event.worker, trial, message, ReportAnswer::kRefused);
     Kill(trial, Outcome::kBadConfig,
          "no_metric: it was ended, since none of its " + std::to_string(kReportsWithoutMetricMax) +

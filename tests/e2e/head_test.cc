@@ -238,6 +238,22 @@ TEST(Head, TakesUpWhatATunerOfOneSweepLeft) {
   EXPECT_EQ(Query(folder, Table("new")), undisturbed);
 }
 
+TEST(Head, ThePageHasOneKeyOverItsLives) {
+  TestFolder folder;
+  std::string address;
+  for (int life = 0; life < 2; ++life) {
+    const auto head = StartHead(folder, {"--cpus", "1", "--http", "127.0.0.1:0"}, "head runs");
+    std::string key;
+    ASSERT_TRUE(head->WaitForLine([&](const std::string& line) {
+      const size_t at = line.find("?key=");
+      if (at != std::string::npos) key = line.substr(at);
+      return at != std::string::npos;
+    }));
+    EXPECT_TRUE(address.empty() || key == address) << key;
+    address = key;
+  }
+}
+
 TEST(Head, InTheBackgroundItSaysHowWorkersJoin) {
   TestFolder folder;
   const ProgramResult started =

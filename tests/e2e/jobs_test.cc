@@ -148,6 +148,16 @@ TEST(Jobs, OneIsStoppedOneTakesTooLongOneIsTriedAgain) {
   EXPECT_EQ(RunTune(folder, {"stop", "endless"}).exit_status, 0);
   EXPECT_EQ(RunTune(folder, {"wait", "endless"}).exit_status, 3);
 
+  // It is asked to end first.
+  folder.Write("tidy.sh", "trap 'touch tidied; exit' TERM\ntouch ready\nsleep 1000 & wait\n");
+  Submit(folder, {"--no-wait", "--name", "tidy"}, {"sh", "tidy.sh"});
+  while (!std::filesystem::exists(folder / "ready")) {
+  }
+  EXPECT_EQ(RunTune(folder, {"stop", "tidy"}).exit_status, 0);
+  EXPECT_EQ(RunTune(folder, {"wait", "tidy"}).exit_status, 3);
+  while (!std::filesystem::exists(folder / "tidied")) {
+  }
+
   const ProgramResult late =
       Submit(folder, {"--name", "late", "--time", "200ms"}, {"sleep", "1000"});
   EXPECT_EQ(late.exit_status, 3);
@@ -156,8 +166,8 @@ TEST(Jobs, OneIsStoppedOneTakesTooLongOneIsTriedAgain) {
   const ProgramResult again = Submit(folder, {"--name", "again", "--retries", "1"},
                                      {"sh", "-c", "test -e seen && exit 0; touch seen; exit 1"});
   EXPECT_EQ(again.exit_status, 0) << again.err;
-  EXPECT_EQ(States(folder), (Rows{"endless,STOPPED,stopped_by_user", "late,FAILED,time_limit",
-                                  "again,SUCCEEDED,"}));
+  EXPECT_EQ(States(folder), (Rows{"endless,STOPPED,stopped_by_user", "tidy,STOPPED,stopped_by_user",
+                                  "late,FAILED,time_limit", "again,SUCCEEDED,"}));
 }
 
 TEST(Jobs, WhatCannotRunIsRefusedBeforeItIsStored) {

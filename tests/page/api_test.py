@@ -691,7 +691,7 @@ class Acting(unittest.TestCase):
     def test_the_page_ends_with_its_sweep_and_the_sweep_does_not_end_with_its_page(self):
         run = self.begin()
         os.kill(self.page_of(run), signal.SIGKILL)
-        self.assertIn("the page ended with signal 9 (Killed); the sweep goes on without it, and tune ui shows it", run.say("the page ended"))
+        self.assertIn("the page ended with signal 9 (Killed); what runs goes on without it, and tune ui shows it", run.say("the page ended"))
         again = Page(self.folder, "--act")
         self.addCleanup(again.end)
         self.assertEqual(again.act({"stop": {"now": True}})[0], 200)

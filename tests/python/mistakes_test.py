@@ -50,7 +50,7 @@ class AMistake(SweepCase):
                 (dict(metric=None), "'metric' is missing"), (dict(metric=5), "metric: read 5, expected the name of a reported value"),
                 (dict(mode="maximum"), "mode: read 'maximum', expected max or min"), (dict(samples="x"), "samples: read 'x', expected an integer"),
                 (dict(num_samples=3), "num_samples: tune.run calls it samples"), (dict(folder=None), "folder: read None, expected a path"),
-                (dict(db=None), "db: read None, expected a path"),
+                (dict(db=3), "db: read 3, expected a path"),
                 (dict(scheduler=tune.asha), "scheduler: read the function asha (function), expected numbers")):
             told = self.told((tune.TuneError, TypeError), lambda call=call: self.run_sweep(number, **call))
             self.assertTrue(told.startswith(text), told)

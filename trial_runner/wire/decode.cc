@@ -63,6 +63,12 @@ Status ReadPath(std::string* path, const char* field, std::string& out) {
 
 Status Absent(const char* field) { return InvalidArgument(std::string(field) + ": is absent"); }
 
+Status CheckCount(int count, size_t max, const std::string& field) {
+  if (static_cast<size_t>(count) <= max) return OkStatus();
+  return InvalidArgument(field + ": " + std::to_string(count) + ", expected at most " +
+                         std::to_string(max));
+}
+
 Status Read(const v1::AttemptRef& in, AttemptRef& out) {
   TUNE_RETURN_IF_ERROR(ReadInt(in.trial(), 0, kAny, "ref.trial", out.trial.value));
   TUNE_RETURN_IF_ERROR(ReadInt(in.attempt(), 1, kAny, "ref.attempt", out.attempt.value));
@@ -72,10 +78,7 @@ Status Read(const v1::AttemptRef& in, AttemptRef& out) {
 
 Status Read(const google::protobuf::RepeatedPtrField<v1::DeviceSlice>& in, const std::string& field,
             std::vector<DeviceSlice>& out) {
-  if (static_cast<size_t>(in.size()) > limits::kDevicesPerWorkerMax) {
-    return InvalidArgument(field + ": " + std::to_string(in.size()) + ", expected at most " +
-                           std::to_string(limits::kDevicesPerWorkerMax));
-  }
+  TUNE_RETURN_IF_ERROR(CheckCount(in.size(), limits::kDevicesPerWorkerMax, field));
   for (const v1::DeviceSlice& s : in) {
     DeviceSlice slice;
     TUNE_RETURN_IF_ERROR(ReadInt(s.device(), 0, kAny, (field + ".device").c_str(), slice.device));
@@ -89,10 +92,8 @@ Status Read(const google::protobuf::RepeatedPtrField<v1::DeviceSlice>& in, const
 }
 
 Status ReadEndedSessions(v1::Hello& in, std::vector<std::string>& out) {
-  if (static_cast<size_t>(in.ended_sessions_size()) > kEndedSessionsMax) {
-    return InvalidArgument("hello.ended_sessions: " + std::to_string(in.ended_sessions_size()) +
-                           ", expected at most " + std::to_string(kEndedSessionsMax));
-  }
+  TUNE_RETURN_IF_ERROR(
+      CheckCount(in.ended_sessions_size(), kEndedSessionsMax, "hello.ended_sessions"));
   for (std::string& session : *in.mutable_ended_sessions()) {
     TUNE_RETURN_IF_ERROR(
         ReadText(&session, limits::kNameBytesMax, "hello.ended_sessions", out.emplace_back()));
@@ -101,10 +102,7 @@ Status ReadEndedSessions(v1::Hello& in, std::vector<std::string>& out) {
 }
 
 Status ReadHeld(v1::Hello& in, std::vector<HeldAttempt>& out) {
-  if (static_cast<size_t>(in.held_size()) > limits::kHeldAttemptsMax) {
-    return InvalidArgument("hello.held: " + std::to_string(in.held_size()) + ", expected at most " +
-                           std::to_string(limits::kHeldAttemptsMax));
-  }
+  TUNE_RETURN_IF_ERROR(CheckCount(in.held_size(), limits::kHeldAttemptsMax, "hello.held"));
   for (const v1::HeldAttempt& h : in.held()) {
     HeldAttempt& held = out.emplace_back();
     if (!h.has_ref()) return Absent("hello.held.ref");
@@ -124,10 +122,8 @@ Status Read(v1::Hello& in, Hello& out) {
   TUNE_RETURN_IF_ERROR(ReadInt(in.pid(), 0, kAny, "hello.pid", out.pid));
   TUNE_RETURN_IF_ERROR(
       ReadInt(in.cpu_milli(), 0, kMilliMax, "hello.cpu_milli", out.capacity.cpu_milli));
-  if (static_cast<size_t>(in.devices_size()) > limits::kDevicesPerWorkerMax) {
-    return InvalidArgument("hello.devices: " + std::to_string(in.devices_size()) +
-                           ", expected at most " + std::to_string(limits::kDevicesPerWorkerMax));
-  }
+  TUNE_RETURN_IF_ERROR(
+      CheckCount(in.devices_size(), limits::kDevicesPerWorkerMax, "hello.devices"));
   std::vector<int64_t> indices;
   for (v1::Device& d : *in.mutable_devices()) {
     Device device;
@@ -222,20 +218,15 @@ Status Read(v1::AttemptEnded& in, AttemptEnded& out) {
 }
 
 Status Read(v1::Heartbeat& in, Heartbeat& out) {
-  if (static_cast<size_t>(in.devices_size()) > limits::kDevicesPerWorkerMax) {
-    return InvalidArgument("heartbeat.devices: " + std::to_string(in.devices_size()) +
-                           ", expected at most " + std::to_string(limits::kDevicesPerWorkerMax));
-  }
+  TUNE_RETURN_IF_ERROR(
+      CheckCount(in.devices_size(), limits::kDevicesPerWorkerMax, "heartbeat.devices"));
   for (const v1::DeviceUse& u : in.devices()) {
     DeviceUse& use = out.devices.emplace_back();
     TUNE_RETURN_IF_ERROR(ReadInt(u.device(), 0, kAny, "heartbeat.devices.device", use.device));
     TUNE_RETURN_IF_ERROR(ReadInt(u.used_bytes(), 0, limits::kDeviceBytesMax,
                                  "heartbeat.devices.used_bytes", use.used_bytes));
   }
-  if (static_cast<size_t>(in.cached_size()) > kCachedPerHeartbeatMax) {
-    return InvalidArgument("heartbeat.cached: " + std::to_string(in.cached_size()) +
-                           ", expected at most " + std::to_string(kCachedPerHeartbeatMax));
-  }
+  TUNE_RETURN_IF_ERROR(CheckCount(in.cached_size(), kCachedPerHeartbeatMax, "heartbeat.cached"));
   for (std::string& path : *in.mutable_cached()) {
     TUNE_RETURN_IF_ERROR(ReadPath(&path, "heartbeat.cached", out.cached.emplace_back()));
   }
@@ -261,15 +252,19 @@ Status Read(const v1::DeviceMemoryPeak& in, DeviceMemoryPeak& out) {
   return ReadInt(in.bytes(), 1, limits::kDeviceBytesMax, "device_memory_peak.bytes", out.bytes);
 }
 
-// Part of a path on the worker's disk: digits and nothing else.
+// Part of a path on some disk: digits and nothing else.
+Status ReadDigits(const std::string& in, size_t count, const std::string& field, std::string& out) {
+  out = in;
+  const bool is_digits =
+      in.size() == count && in.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return is_digits ? OkStatus()
+                   : InvalidArgument(field + ": expected " + std::to_string(count) +
+                                     " lower-case hexadecimal digits");
+}
+
 Status Read(const v1::Package& in, const std::string& field, PackageName& out,
             int64_t bytes_max = limits::kPackageBytesMax) {
-  constexpr size_t kDigits = 64;
-  const std::string& hash = in.sha256();
-  if (hash.size() != kDigits || hash.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    return InvalidArgument(field + ".sha256: expected 64 lower-case hexadecimal digits");
-  }
-  out.sha256 = hash;
+  TUNE_RETURN_IF_ERROR(ReadDigits(in.sha256(), 64, field + ".sha256", out.sha256));
   return ReadInt(in.bytes(), 1, bytes_max, (field + ".bytes").c_str(), out.bytes);
 }
 
@@ -310,10 +305,7 @@ Status Read(v1::Welcome& in, Welcome& out) {
       ReadInt(in.heartbeat_ms(), 1, kPeriodMsMax, "welcome.heartbeat_ms", out.heartbeat_ms));
   TUNE_RETURN_IF_ERROR(ReadInt(in.lease_ms(), 1, kPeriodMsMax, "welcome.lease_ms", out.lease_ms));
   out.is_head = in.is_head();
-  if (static_cast<size_t>(in.sweeps_size()) > limits::kHeldAttemptsMax) {
-    return InvalidArgument("welcome.sweeps: " + std::to_string(in.sweeps_size()) +
-                           ", expected at most " + std::to_string(limits::kHeldAttemptsMax));
-  }
+  TUNE_RETURN_IF_ERROR(CheckCount(in.sweeps_size(), limits::kHeldAttemptsMax, "welcome.sweeps"));
   std::set<ExperimentId> numbers;
   for (v1::SweepInfo& info : *in.mutable_sweeps()) {
     SweepInfo& sweep = out.sweeps.emplace_back();
@@ -455,13 +447,9 @@ Status Read(v1::FetchPiece& in, std::string& text) {
 
 namespace {
 
-Status Read(v1::SeeNonce& in, SeeNonce& out) {
+Status Read(const v1::SeeNonce& in, SeeNonce& out) {
   TUNE_RETURN_IF_ERROR(ReadInt(in.sweep(), 0, kAny, "see.sweep", out.sweep.value));
-  TUNE_RETURN_IF_ERROR(ReadText(in.mutable_nonce(), kNonceBytes, "see.nonce", out.nonce));
-  const bool is_nonce = out.nonce.size() == kNonceBytes &&
-                        out.nonce.find_first_not_of("0123456789abcdef") == std::string::npos;
-  return is_nonce ? OkStatus()
-                  : InvalidArgument("see.nonce: expected 32 lower-case hexadecimal digits");
+  return ReadDigits(in.nonce(), kNonceBytes, "see.nonce", out.nonce);
 }
 
 Status Read(v1::PutCheckpoint& in, PutCheckpoint& out) {
@@ -485,7 +473,7 @@ Status Read(v1::CheckpointCall& in, CheckpointCall& out) {
       ReadText(in.mutable_session(), limits::kNameBytesMax, "session", out.session));
   switch (in.what_case()) {
     case v1::CheckpointCall::kSee:
-      return Read(*in.mutable_see(), out.what.emplace<SeeNonce>());
+      return Read(in.see(), out.what.emplace<SeeNonce>());
     case v1::CheckpointCall::kPut:
       return Read(*in.mutable_put(), out.what.emplace<PutCheckpoint>());
     case v1::CheckpointCall::kGet:

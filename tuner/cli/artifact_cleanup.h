@@ -40,7 +40,8 @@ Status CheckArtifactsAreOwn(const std::string& db_path);
 Status CleanUpSweep(const std::string& db_path, const std::string& sweep, Instant now);
 
 // For a tuner that takes a sweep over, before it gives anything out: what the one before had given
-// up and did not come to remove (CleanUpSweep), and the socket where it listened. The caller holds the writer's lock.
+// up and did not come to remove (CleanUpSweep), and the socket where it listened. The caller holds
+// the writer's lock.
 Status CleanUpAfterTuner(const std::string& db_path, const std::string& sweep, Instant now);
 
 // Ends the processes that trials of this database left behind when all that watched over them was

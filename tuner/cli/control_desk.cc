@@ -112,8 +112,10 @@ Status ControlDesk::Submit(const ControlServer::Arrival& arrival) {
   const Result<HeadDuties::Submitted> submitted =
       parts_.head->Submit(arrival.request.sweep, arrival.request.submission);
   if (!submitted.ok()) {
-    server_->Answer(arrival.client, {submitted.status(), {}});
     const bool is_fatal = submitted.status().code() == StatusCode::kInternal;
+    const Status stored = Unavailable("it is stored, and begins when the head is started again: " +
+                                      submitted.status().message());
+    server_->Answer(arrival.client, {is_fatal ? stored : submitted.status(), {}});
     return is_fatal ? submitted.status() : OkStatus();
   }
   if (submitted->is_new) lines_.push_back("tune submit: " + submitted->name);

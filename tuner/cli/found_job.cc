@@ -107,7 +107,8 @@ void Wait(const FoundSweep& sweep, const std::string& db_path, const Clock& cloc
     const std::optional<LockHolder> holder = FindLockHolder(db_path);
     const bool has_head = holder && holder->is_head;
     job.reason = has_head ? "backing_off" : "no_head";
-    job.sentence = has_head ? "a disk took no writes; the head tries again each minute"
+    job.sentence = has_head ? "it was interrupted, as head.log says why; the head tries again each "
+                              "minute"
                             : "nothing runs it; tune head goes on with it";
     return;
   }

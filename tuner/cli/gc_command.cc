@@ -122,9 +122,10 @@ class Collection {
       err_ << "tune: " << who << "; --vacuum needs it to have ended\n";
       return false;
     }
-    err_ << who << ": of " << (tuner_->is_head               ? "its sweeps"
-                                       : tuner_->experiment.empty() ? "its sweep"
-                                                                    : tuner_->experiment)
+    err_ << who << ": of "
+         << (tuner_->is_head              ? "its sweeps"
+             : tuner_->experiment.empty() ? "its sweep"
+                                          : tuner_->experiment)
          << " only ended trials are looked at\n";
     return true;
   }

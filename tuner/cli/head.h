@@ -10,6 +10,7 @@
 
 #include "core/limits.h"
 #include "core/time.h"
+#include "tuner/cli/page_place.h"
 
 namespace tune {
 
@@ -20,6 +21,7 @@ struct HeadCommandOptions {
   std::string listen;                 // HOST:PORT for other machines; empty: where it did before.
   Duration token_validity;
   int64_t checkpoint_bytes_max = limits::kCheckpointBytesMax;
+  std::optional<PagePlace> page;  // Where it is served, as tune ui --act does.
   bool detach = false;
 };
 

@@ -17,6 +17,8 @@ namespace tune {
 namespace {
 
 void AddHead(Commands& commands) {
+  const auto place = std::make_shared<PagePlace>();
+  const auto serves_page = std::make_shared<bool>(false);
   const auto [command, head] = commands.Add<HeadCommandOptions>(
       "head",
       "Holds a database, a pool of workers and any number of sweeps, which tune submit gives it; "
@@ -34,9 +36,13 @@ void AddHead(Commands& commands) {
       ->type_name("N")
       ->check(kCpuRange);
   command->add_option("--gpus", head->gpus, "GPUs likewise")->type_name("N")->check(kGpuRange);
+  command->add_flag("--ui", *serves_page,
+                    "Serves the page of all sweeps, as tune ui --act does; its key stays the same");
+  AddPagePlace(command, *place);
   command->add_flag("--detach", head->detach,
                     "Goes on in the background, also when the terminal closes");
-  commands.Bind(command, [head = head](const Invocation& invocation) {
+  commands.Bind(command, [head = head, place, serves_page](const Invocation& invocation) {
+    if (*serves_page || place->is_given()) head->page = *place;
     head->db_path = invocation.db_path;
     head->program_dir = invocation.program_dir;
     signal(SIGPIPE, SIG_IGN);
@@ -83,7 +89,7 @@ void AddSubmit(Commands& commands) {
       "--samples 16\nExample: tune submit --gpus 1 -- python3 train.py --epochs 20");
   RunOptions& run = submit->run;
   command
-      ->add_option("words", submit->words,
+      ->add_option("file_or_program", submit->words,
                    "A space file (.yaml, .json), or behind -- a program with its arguments")
       ->type_name("FILE | -- PROGRAM ARGUMENT...")
       ->required();
@@ -149,7 +155,7 @@ void AddWait(Commands& commands) {
       "wait",
       "Waits until jobs are over, and ends with the exit status of the first that did not "
       "end well.\nExample: tune wait train evaluate");
-  command->add_option("names", wait->names, "The jobs")->type_name("NAME...")->required();
+  command->add_option("jobs", wait->names, "The jobs")->type_name("NAME...")->required();
   commands.Bind(command, [wait = wait](const Invocation& invocation) {
     wait->db_path = invocation.db_path;
     return Answered(WaitCommand(*wait, RealClock(), WaitForCtrlC, std::cout, std::cerr));

@@ -124,6 +124,10 @@ Status RefuseOthers(const SubmitOptions& options, bool is_space) {
       {run.seed.has_value(), false, "--seed"},
       {run.max_concurrent.has_value(), false, "--max-concurrent"},
       {!run.overrides.empty(), false, "--set"}};
+  if (job.gpu_memory && !job.gpus) {
+    return InvalidArgument(
+        "--gpu-memory: is a GPU's; say how many with --gpus, or which part: 0.5");
+  }
   for (const auto& [is_given, is_of_job, name] : given) {
     if (!is_given || is_of_job != is_space) continue;
     return InvalidArgument(std::string(name) +
@@ -196,7 +200,10 @@ class Asking {
     // Another one is there by now.
     const bool is_other = answer->status.code() == StatusCode::kFailedPrecondition &&
                           answer->status.message().starts_with("meant for another tuner");
-    return is_other ? Result<ControlAnswer>(NotFound(answer->status.message())) : answer;
+    if (is_other) return NotFound(answer->status.message());
+    // It ends just now, and has it.
+    if (answer->status.code() == StatusCode::kUnavailable) return answer->status;
+    return answer;
   }
 
   void SayThatItWaits(const Status& status) {

@@ -13,7 +13,7 @@ constexpr Duration kPatience = Seconds(10);
 }  // namespace
 
 void SweepPage::Start(const std::string& program_dir, const std::string& db_path,
-                      const PagePlace& place, Instant now) {
+                      const PagePlace& place, Instant now, const std::string& key_file) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
     lines_.push_back("warning: there will be no page: no pipe");
@@ -24,6 +24,7 @@ void SweepPage::Start(const std::string& program_dir, const std::string& db_path
   std::vector<std::string> arguments = {"ui", "--act", "--db", db_path};
   const std::vector<std::string> said = place.ToArguments();
   arguments.insert(arguments.end(), said.begin(), said.end());
+  if (!key_file.empty()) arguments.insert(arguments.end(), {"--key-file", key_file});
   auto process = ChildProcess::Start(program_dir + "/tune_cli", arguments, {}, writing.get());
   if (!process.ok()) {
     lines_.push_back("warning: there will be no page: " + process.status().message());
@@ -46,7 +47,7 @@ std::vector<std::string> SweepPage::TakeLines() {
   }
   if (has_ended) {
     lines_.push_back("warning: the page ended with " + process_->ending() +
-                     "; the sweep goes on without it, and tune ui shows it");
+                     "; what runs goes on without it, and tune ui shows it");
     process_.reset();
   }
   is_settled_ = is_settled_ || !lines_.empty();

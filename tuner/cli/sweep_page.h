@@ -20,9 +20,9 @@ class SweepPage {
   // Serves nothing until Start.
   SweepPage() = default;
 
-  // `program_dir`: where tune_cli is.
+  // `program_dir`: where tune_cli is. `key_file`: keeps its key over starts; empty: none does.
   void Start(const std::string& program_dir, const std::string& db_path, const PagePlace& place,
-             Instant now);
+             Instant now, const std::string& key_file = "");
   // What there is to say since the last call: its address, or why there is no page. Does not wait.
   std::vector<std::string> TakeLines();
   // False while its address is still to come, ten seconds at most.

@@ -54,17 +54,6 @@ void AppendDevices(const std::vector<Device>& devices, std::string& out) {
   out.push_back(']');
 }
 
-// What stands in the decisions view: "fifo", or the one key of {asha: {...}}.
-std::string SchedulerName(const std::string& spec) {
-  const Result<Value> document = ParseJson(spec);
-  if (!document.ok() || !document->is_map()) return "fifo";
-  const Value* const scheduler = document->Find("scheduler");
-  if (scheduler == nullptr) return "fifo";
-  if (scheduler->is_string()) return scheduler->AsString();
-  if (scheduler->is_map() && scheduler->AsMap().size() == 1) return scheduler->AsMap().front().key;
-  return "fifo";
-}
-
 // A creation that found no room leaves an empty file, and one to roll it back; nobody else can have
 // made them, since the lock is ours.
 void RemoveEmptyDatabase(const std::string& path) {
@@ -106,44 +95,6 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, 
     return database.status();
   }
   return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(lock), *std::move(database)));
-}
-
-Status SqliteStore::AnnounceHead() { return lock_ ? lock_->AnnounceHead() : OkStatus(); }
-
-Result<StoredExperiment> SqliteStore::CreateExperiment(const NewExperiment& experiment) {
-  static constexpr char kNameIsTakenSql[] = "SELECT id FROM experiment_rows WHERE name = ?1";
-  static constexpr char kInsertExperimentSql[] =
-      "INSERT INTO experiment_rows (name, metric, mode, status, seed, samples, scheduler, spec,"
-      " base_dir, provenance, decision_version, created_us)"
-      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
-  TUNE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
-  std::string name = experiment.name;
-  for (int64_t suffix = 2;; ++suffix) {
-    TUNE_ASSIGN_OR_RETURN(const KeptStatement is_taken, database_->Kept(kNameIsTakenSql));
-    is_taken->BindAll(name);
-    TUNE_ASSIGN_OR_RETURN(const bool found, is_taken->Step());
-    if (!found) break;
-    name = experiment.name + "-" + std::to_string(suffix);
-  }
-  TUNE_RETURN_IF_ERROR(database_->Run(
-      kInsertExperimentSql, name, experiment.metric, experiment.mode,
-      ExperimentStatusName(ExperimentStatus::kRunning), std::bit_cast<int64_t>(experiment.seed),
-      experiment.samples, SchedulerName(experiment.spec), experiment.spec, experiment.base_dir,
-      experiment.provenance, kDecisionVersion, experiment.created_at.us));
-  const ExperimentId id{database_->last_insert_id()};
-  TUNE_RETURN_IF_ERROR(transaction.Commit());
-  return StoredExperiment{.id = id,
-                          .name = name,
-                          .metric = experiment.metric,
-                          .mode = experiment.mode,
-                          .seed = experiment.seed,
-                          .samples = experiment.samples,
-                          .spec = experiment.spec,
-                          .base_dir = experiment.base_dir,
-                          .provenance = experiment.provenance,
-                          .decision_version = kDecisionVersion,
-                          .status = ExperimentStatus::kRunning,
-                          .created_at = experiment.created_at};
 }
 
 // ---- commit
@@ -438,21 +389,6 @@ Status SqliteStore::WriteExperiment(ExperimentId experiment, const ExperimentRow
       "UPDATE experiment_rows SET status = ?2, samples = ?3, finished_us = ?4 WHERE id = ?1";
   return database_->Run(kUpdateExperimentSql, experiment.value, ExperimentStatusName(row.status),
                         row.samples, Us(row.finished_at));
-}
-
-Status SqliteStore::DeleteExperiment(const StoredExperiment& experiment) {
-  static constexpr char kDeleteSql[] = "DELETE FROM experiment_rows WHERE id = ?1 AND name = ?2";
-  TUNE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
-  TUNE_RETURN_IF_ERROR(database_->Run(kDeleteSql, experiment.id.value, experiment.name));
-  if (database_->change_count() != 1) return NotFound(experiment.name + " is gone already");
-  TUNE_RETURN_IF_ERROR(transaction.Commit());
-  known_.erase(experiment.id);
-  // What was committed of it is no witness any more.
-  if (lock_ && lock_->committed() && lock_->committed()->experiment == experiment.id.value) {
-    lock_->Forget();
-  }
-  if (committed_ && committed_->experiment == experiment.id.value) committed_.reset();
-  return OkStatus();
 }
 
 // ---- ids

@@ -82,8 +82,9 @@ class SqliteStore final : public Store {
   FileWatch files_;
   std::optional<JournalEnd> committed_;  // By this process.
   std::map<ExperimentId, RowIds> known_;
-  RowIds* ids_ = nullptr;  // Of the one that is being written.
-  std::string text_;       // JSON of the row being written.
+  std::map<std::string, int64_t> next_suffix_;  // Of names that were taken.
+  RowIds* ids_ = nullptr;                       // Of the one that is being written.
+  std::string text_;                            // JSON of the row being written.
 };
 
 }  // namespace tune

@@ -1,0 +1,35 @@
+// What a worker is told of a sweep.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/metric.h"
+
+namespace tune {
+
+// A folder's content, as one text (trial_runner/package/package_format.h).
+struct PackageName {
+  std::string sha256;  // Of the text: 64 lower-case hexadecimal digits. Empty: there is none.
+  int64_t bytes = 0;
+  friend bool operator==(const PackageName&, const PackageName&) = default;
+};
+
+// A sweep, as a worker has to know it before its first attempt there.
+struct SweepInfo {
+  ExperimentId sweep = {};
+  std::string experiment;    // Its name.
+  std::string metric;        // The sweep's metric: a curve reports it.
+  std::string trainable;     // JSON of the spec's `trainable`.
+  std::string base_dir;      // The space file's folder.
+  uint64_t seed = 0;         // The sweep's.
+  PackageName package = {};  // Of a command's working_dir: who has no such folder asks for it.
+  std::vector<std::string> more_metrics = {};  // Of several objectives: those after `metric`.
+  Mode mode = Mode::kMax;                      // Of `metric`.
+  std::vector<std::string> constrained = {};   // Metrics that constraints name.
+  friend bool operator==(const SweepInfo&, const SweepInfo&) = default;
+};
+
+}  // namespace tune

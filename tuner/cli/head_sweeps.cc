@@ -1,0 +1,301 @@
+#include "tuner/cli/head_sweeps.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/counted.h"
+#include "core/json.h"
+#include "core/posix/real_clock.h"
+#include "trial_runner/package/kept_package.h"
+#include "trial_runner/placement.h"
+#include "tuner/artifact_path.h"
+#include "tuner/cli/artifact_cleanup.h"
+#include "tuner/cli/complain.h"
+#include "tuner/cli/sweep.h"
+#include "tuner/cli/sweep_start.h"
+#include "tuner/cli/working_package.h"
+#include "tuner/control/control_plan.h"
+#include "tuner/earlier_sweep.h"
+#include "tuner/provenance.h"
+#include "tuner/search_problem.h"
+#include "tuner/spec_reader.h"
+
+namespace tune {
+namespace {
+
+constexpr Duration kTryAgainEvery = Seconds(60);  // With a sweep that found no room on a disk.
+constexpr size_t kPackagesOfEndedMax = 16;
+
+// A client has taken them out; none comes into the database.
+Status RefuseSecrets(const std::string& spec) {
+  TUNE_ASSIGN_OR_RETURN(Value document, ParseJson(spec));
+  const std::vector<Secret> secrets = TakeSecrets(document);
+  if (secrets.empty()) return OkStatus();
+  return InvalidArgument("trainable.env." + secrets.front().name + ": is a secret");
+}
+
+}  // namespace
+
+void LogOfHead(const std::string& line) { Tell(FormatInstant(RealClock().Now()) + "  " + line); }
+
+HeadSweeps::HeadSweeps(const Parts& parts)
+    : parts_(parts), artifacts_dir_(ArtifactsDirOf(parts.db_path)) {}
+
+std::string HeadSweeps::NameOf(ExperimentId id) const {
+  const auto found = names_.find(id);
+  return found == names_.end() ? "" : found->second;
+}
+
+Status HeadSweeps::Look() {
+  LookAtPrograms();
+  return LookAtInterrupted();
+}
+
+// What its last life, and tuners that were killed, left running.
+Status HeadSweeps::TakeUp(const TakenUp& taken) {
+  for (const Status& status : taken.refused) {
+    LogOfHead("warning: a sweep stays closed: " + status.message());
+  }
+  TUNE_ASSIGN_OR_RETURN(const auto experiments, parts_.store.ListExperiments());
+  for (const StoredExperiment& experiment : experiments) {
+    NoteSubmitted(experiment);
+    const auto last_step = taken.last_steps.find(experiment.id);
+    if (last_step == taken.last_steps.end()) continue;
+    parts_.tuner.Begin(experiment.id, last_step->second);
+    TUNE_RETURN_IF_ERROR(Admit(experiment));
+  }
+  if (!taken.last_steps.empty()) {
+    TUNE_RETURN_IF_ERROR(parts_.tuner.Take({HeadEvent{TunerRestarted{parts_.doors.listens()}}}));
+  }
+  for (const StoredExperiment& experiment : taken.apart) {
+    const Result<int64_t> last_step =
+        EnlistStored(experiment, artifacts_dir_, parts_.store, parts_.controller);
+    if (!last_step.ok()) {
+      LogOfHead("warning: a sweep stays closed: " + last_step.status().message());
+      continue;
+    }
+    parts_.tuner.Begin(experiment.id, *last_step);
+    TUNE_RETURN_IF_ERROR(Admit(experiment));
+    TUNE_RETURN_IF_ERROR(parts_.tuner.Take({HeadEvent{TunerRestarted{}, experiment.id}}));
+  }
+  if (!names_.empty()) {
+    LogOfHead("going on with " + Counted(static_cast<int64_t>(names_.size()), "sweep"));
+  }
+  return OkStatus();
+}
+
+Status HeadSweeps::CheckNew(const std::string& name, const ExperimentSpec& spec) const {
+  TUNE_RETURN_IF_ERROR(CheckNewSweepName(name));
+  if (!parts_.doors.listens() && !CouldEverFit(spec.resources, parts_.local)) {
+    return InvalidArgument("resources: a trial needs " + DescribeRequest(spec.resources) +
+                           ", but this head takes no workers of other machines, and its own has " +
+                           DescribeCapacity(parts_.local));
+  }
+  SweepSurroundings surroundings;
+  surroundings.local = parts_.local;
+  return CheckEnvironment(spec, surroundings, parts_.program_dir).At("of the head");
+}
+
+void HeadSweeps::NoteSubmitted(const StoredExperiment& experiment) {
+  const Result<Provenance> provenance = DecodeProvenance(experiment.provenance);
+  if (!provenance.ok() || provenance->submission.empty()) return;
+  submitted_.emplace(provenance->submission, experiment.name);
+  // By an earlier life, which was about to try again.
+  if (experiment.status == ExperimentStatus::kInterrupted) {
+    interrupted_[experiment.name] = parts_.clock.Now();
+  }
+}
+
+Status HeadSweeps::LookAtInterrupted() {
+  for (auto entry = interrupted_.begin(); entry != interrupted_.end();) {
+    const auto& [name, due] = *entry++;
+    if (parts_.clock.Now() < due) continue;
+    ControlRequest request;
+    request.verb = ControlVerb::kResume;
+    request.sweep = name;
+    const auto resumed = DoAtRest(request);
+    if (resumed.status().code() == StatusCode::kInternal) return resumed.status();
+    if (resumed.ok() || resumed.status().code() == StatusCode::kFailedPrecondition ||
+        resumed.status().code() == StatusCode::kNotFound) {
+      interrupted_.erase(request.sweep);  // It goes on, or somebody has ended it meanwhile.
+    } else {
+      interrupted_[request.sweep] = parts_.clock.Now() + kTryAgainEvery;
+    }
+  }
+  return OkStatus();
+}
+
+Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
+                                                 const Submission& submission) {
+  const Result<Provenance> provenance = DecodeProvenance(submission.provenance);
+  if (!provenance.ok()) return provenance.status().At("provenance");
+  if (const auto before = submitted_.find(provenance->submission);
+      before != submitted_.end() && !provenance->submission.empty()) {
+    return Submitted{before->second, false};
+  }
+  TUNE_RETURN_IF_ERROR(RefuseSecrets(submission.spec));
+  TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec,
+                        InterpretStoredSpec(submission.spec, name, submission.base_dir,
+                                            /*require_trainable=*/true));
+  TUNE_RETURN_IF_ERROR(CheckNew(name, spec));
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
+  TUNE_ASSIGN_OR_RETURN(EarlierSweep earlier,
+                        ReadEarlierAtStart(spec, space, parts_.clock.Now(), parts_.store));
+  TUNE_ASSIGN_OR_RETURN(
+      SweepParts parts,
+      MakeSweepParts(spec, submission.seed, name, artifacts_dir_, std::move(earlier.trials)));
+  TUNE_ASSIGN_OR_RETURN(const std::vector<Event> first_events,
+                        KnownAtStart(spec, 0, parts_.db_path));
+  NewExperiment wanted;
+  wanted.name = name;
+  wanted.metric = spec.metric;
+  wanted.mode = spec.mode == Mode::kMax ? "max" : "min";
+  wanted.seed = submission.seed;
+  wanted.samples = spec.samples;
+  wanted.spec = submission.spec;
+  wanted.base_dir = submission.base_dir;
+  wanted.provenance = submission.provenance;
+  wanted.created_at = parts_.clock.Now();
+  TUNE_ASSIGN_OR_RETURN(const StoredExperiment experiment, parts_.store.CreateExperiment(wanted));
+  parts.options.name = experiment.name;
+  parts.options.artifact_root = artifacts_dir_ + "/" + experiment.name;
+  parts_.controller.Enlist(experiment.id, std::move(parts.options), std::move(parts.searcher),
+                           std::move(parts.scheduler));
+  parts_.tuner.Begin(experiment.id, 0);
+  NoteSubmitted(experiment);
+  // It is stored: what fails from here on is for its next life.
+  Status begun = Admit(experiment);
+  std::vector<HeadEvent> events;
+  for (const Event& event : first_events) events.push_back({event, experiment.id});
+  events.push_back({DeadlinePassed{}, experiment.id});
+  if (begun.ok()) begun = parts_.tuner.Take(events);
+  if (!begun.ok()) return Internal(begun.message());
+  if (!earlier.note.empty()) LogOfHead(experiment.name + ": " + earlier.note);
+  return Submitted{experiment.name, true};
+}
+
+// It is enlisted: workers get what they need of it.
+Status HeadSweeps::Admit(const StoredExperiment& experiment) {
+  const ExperimentId id = experiment.id;
+  OpenSweep& open = parts_.controller.At(id);
+  names_[id] = experiment.name;
+  programs_.erase(id);
+  programs_.try_emplace(id, open.sweep.options().spec, experiment.provenance,
+                        open.sweep.doubts().program_changes());
+  const Result<Provenance> provenance = DecodeProvenance(experiment.provenance);
+  std::shared_ptr<const PackageSource> package;
+  if (provenance.ok() && !provenance->package.sha256.empty()) {
+    auto kept = OpenKeptPackage(PackagesDirOf(parts_.db_path), provenance->package);
+    if (kept.ok()) {
+      package = *std::move(kept);
+      packages_[id] = package->name().sha256;
+      open.sweep.Offer(package->name());
+    } else {
+      LogOfHead("warning: " + experiment.name +
+                ": workers of other machines cannot have its folder: " + kept.status().message());
+    }
+  }
+  return parts_.doors.AddSweep(id, experiment.name, std::move(package));
+}
+
+void HeadSweeps::Leave(const EndOfExperiment& end) {
+  const std::string name = NameOf(end.sweep);
+  LogOfHead(name + " is " + ExperimentStatusName(end.status));
+  // Nobody asked for it: a disk takes no writes, or no worker can have it.
+  if (end.status == ExperimentStatus::kInterrupted) {
+    interrupted_[name] = parts_.clock.Now() + kTryAgainEvery;
+    LogOfHead(name + " is tried again in a minute");
+  }
+  parts_.doors.DropSweep(end.sweep);
+  programs_.erase(end.sweep);
+  names_.erase(end.sweep);
+  const bool had_package = packages_.erase(end.sweep) > 0;
+  parts_.controller.Release(end.sweep);
+  if (had_package) TrimPackages();
+  // Checkpoints that workers sent and were lost before they told of them.
+  if (!parts_.doors.listens()) return;
+  if (const Status s = CleanUpSweep(parts_.db_path, name, parts_.clock.Now()); !s.ok()) {
+    LogOfHead("warning: " + s.message() + " (tune gc tries again)");
+  }
+}
+
+// Those of sweeps that are over may be wanted again, by a resume; not all of them for ever.
+void HeadSweeps::TrimPackages() {
+  std::set<std::string> needed;
+  for (const auto& [id, hash] : packages_) needed.insert(hash);
+  TrimKeptPackages(PackagesDirOf(parts_.db_path), needed, kPackagesOfEndedMax);
+}
+
+Result<std::vector<std::string>> HeadSweeps::DoAtRest(const ControlRequest& request) {
+  TUNE_ASSIGN_OR_RETURN(const auto experiments, parts_.store.ListExperiments());
+  for (const StoredExperiment& experiment : experiments) {
+    if (experiment.name != request.sweep) continue;
+    if (request.verb == ControlVerb::kResume) return Resume(experiment, request);
+    if (request.verb == ControlVerb::kDelete) {
+      TUNE_RETURN_IF_ERROR(parts_.store.DeleteExperiment(experiment));
+      std::erase_if(submitted_, [&](const auto& entry) { return entry.second == experiment.name; });
+      LogOfHead("tune delete: " + experiment.name);
+      return std::vector<std::string>();
+    }
+    return ControlAtRest(request, experiment, artifacts_dir_, parts_.store, parts_.artifacts,
+                         parts_.clock.Now());
+  }
+  return NotFound("there is no sweep '" + request.sweep + "'");
+}
+
+Result<std::vector<std::string>> HeadSweeps::Resume(const StoredExperiment& experiment,
+                                                    const ControlRequest& request) {
+  const bool is_over = experiment.status == ExperimentStatus::kFinished ||
+                       experiment.status == ExperimentStatus::kStopped;
+  const bool extends =
+      request.samples && *request.samples != experiment.samples &&
+      (*request.samples < 0 || (experiment.samples >= 0 && *request.samples > experiment.samples));
+  if (request.samples && !extends && *request.samples != experiment.samples) {
+    return InvalidArgument("--samples: read " + std::to_string(*request.samples) + ", but " +
+                           experiment.name + " has " + std::to_string(experiment.samples) +
+                           " already; the new total cannot be less");
+  }
+  if (is_over && !extends && !request.errored) {
+    return FailedPrecondition("sweep " + experiment.name +
+                              " is over; nothing to resume (--samples N extends it, --errored "
+                              "tries failed trials again)");
+  }
+  TUNE_ASSIGN_OR_RETURN(const int64_t last_step,
+                        EnlistStored(experiment, artifacts_dir_, parts_.store, parts_.controller));
+  const Sweep& sweep = parts_.controller.At(experiment.id).sweep;
+  const Status fits = CheckNew(experiment.name, sweep.options().spec);
+  const bool has_failed =
+      std::any_of(sweep.trials().begin(), sweep.trials().end(),
+                  [](const TrialRecord& trial) { return trial.row.status == TrialStatus::kError; });
+  const bool has_work = !is_over || extends || has_failed;
+  if (!fits.ok() || !has_work) {
+    parts_.controller.Discard(experiment.id);
+    if (!fits.ok()) return fits;
+    return FailedPrecondition("sweep " + experiment.name + " is over and no trial of it failed");
+  }
+  if (const Status s = CleanUpSweep(parts_.db_path, experiment.name, parts_.clock.Now()); !s.ok()) {
+    LogOfHead("warning: " + s.message() + " (tune gc tries again)");
+  }
+  const size_t trial_count = sweep.trials().size();
+  parts_.tuner.Begin(experiment.id, last_step);
+  Status begun = Admit(experiment);
+  std::vector<HeadEvent> events = {{TunerRestarted{}, experiment.id}};
+  if (extends) events.push_back({SamplesExtended{*request.samples}, experiment.id});
+  if (request.errored && has_failed) events.push_back({ErroredRetried{}, experiment.id});
+  if (begun.ok()) begun = parts_.tuner.Take(events);
+  if (!begun.ok()) return Internal(begun.message());
+  const std::string line =
+      experiment.name + " goes on from " + Counted(static_cast<int64_t>(trial_count), "trial");
+  LogOfHead("tune resume: " + line);
+  return std::vector<std::string>{line};
+}
+
+void HeadSweeps::LookAtPrograms() {
+  for (auto& [id, program] : programs_) {
+    if (auto changes = program.Look(parts_.clock.Now())) {
+      parts_.queue.PushEvent(ProgramChanged{*std::move(changes)}, id);
+    }
+  }
+}
+
+}  // namespace tune

@@ -1,0 +1,81 @@
+// The sweeps of a head: how they come, by a submission, from its last life or by a resume, what
+// each needs while it is open, and how they go.
+//
+// Thread rule: one thread, the tuner's.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/ids.h"
+#include "core/resources.h"
+#include "core/status.h"
+#include "core/time.h"
+#include "tuner/artifact_store.h"
+#include "tuner/cli/control_desk.h"
+#include "tuner/cli/doors.h"
+#include "tuner/cli/program_watch.h"
+#include "tuner/controller.h"
+#include "tuner/event_queue.h"
+#include "tuner/recovery.h"
+#include "tuner/sqlite/sqlite_store.h"
+#include "tuner/tuner.h"
+
+namespace tune {
+
+// A line of a head's log, with its time.
+void LogOfHead(const std::string& line);
+
+class HeadSweeps final : public HeadDuties {
+ public:
+  // All outlive it.
+  struct Parts {
+    const std::string& db_path;
+    const std::string& program_dir;
+    const WorkerCapacity& local;  // Of the head's own worker.
+    SqliteStore& store;
+    const Clock& clock;
+    Controller& controller;
+    Doors& doors;
+    Tuner& tuner;
+    EventQueue& queue;
+    ArtifactStore& artifacts;
+  };
+  explicit HeadSweeps(const Parts& parts);
+
+  // What the head's last life, and tuners that were killed, left running: before anything else.
+  Status TakeUp(const TakenUp& taken);
+  Result<Submitted> Submit(const std::string& name, const Submission& submission) override;
+  Result<std::vector<std::string>> DoAtRest(const ControlRequest& request) override;
+  void Leave(const EndOfExperiment& end);
+
+  // At programs that are changed while they run, and at sweeps that are to be tried again. An error
+  // is Tuner::Take's.
+  Status Look();
+  // Of an open one; empty: it is none.
+  std::string NameOf(ExperimentId id) const;
+
+ private:
+  Result<std::vector<std::string>> Resume(const StoredExperiment& experiment,
+                                          const ControlRequest& request);
+  // What a new one needs, before anything is stored.
+  Status CheckNew(const std::string& name, const ExperimentSpec& spec) const;
+  Status Admit(const StoredExperiment& experiment);
+  void NoteSubmitted(const StoredExperiment& experiment);
+  Status LookAtInterrupted();
+  void LookAtPrograms();
+  void TrimPackages();
+
+  const Parts parts_;
+  const std::string artifacts_dir_;
+  std::map<std::string, std::string> submitted_;  // Names of all sweeps, by their submissions.
+  std::map<std::string, Instant> interrupted_;    // When they are tried again, by name.
+  // Of those that are open.
+  std::map<ExperimentId, std::string> names_;
+  std::map<ExperimentId, ProgramWatch> programs_;
+  std::map<ExperimentId, std::string> packages_;  // Hashes.
+};
+
+}  // namespace tune
