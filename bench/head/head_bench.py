@@ -41,7 +41,7 @@ class Head:
         """As tune submit asks, without its checks."""
         request = {
             "tuner": self.process.pid, "sweep": name,
-            "submit": {"seed": "1", "spec": {**spec, "name": name}, "base_dir": "/tmp", "provenance": {}},
+            "submit": {"seed": "1", "spec": {**spec, "name": name}, "base_dir": str(self.db.parent / "work"), "provenance": {}},
         }
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(self.db.with_suffix(".artifacts") / "control.sock"))
@@ -82,6 +82,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         db = pathlib.Path(folder) / "lab.db"
+        (db.parent / "work").mkdir()  # What programs write in their folder is looked at.
         head = Head(options.bin, db, "--cpus", "2")
         run = [head.tune, "submit", "--db", str(db), "--", "echo", "hi"]
         times = [timed(lambda: subprocess.run(run, check=True, capture_output=True)) for _ in range(20)]

@@ -1042,10 +1042,12 @@ TEST_F(WorkerCoreTest, AProcessThatStartsProgramsGoesOnWithTheNextSweep) {
     message.ref.sweep = ExperimentId{sweep};
     return message;
   };
+  core_.emplace(WorkerCore::Options{Greeting(), true, ""});
+  core_->Begin();
   Tell(WelcomeTo({first}));
+  Effects();
   Tell(start(1, 1));
-  EXPECT_THAT(Effects(), ElementsAre("spawn 1 tune_trial_command", "log 1 /a/0/attempt_1.log",
-                                     "start 1 trial 0"));
+  EXPECT_THAT(Effects(), ElementsAre("log 1 /a/0/attempt_1.log", "start 1 trial 0"));
   Line(1, kCompleted);
   Effects();
   Tell(second);
