@@ -242,7 +242,12 @@ Result<std::string> MetricsPage::ReadAttempts() {
 }
 
 Result<std::string> MetricsPage::ReadWorkers() {
-  static constexpr char kStatesSql[] = "SELECT state, count() FROM worker_rows GROUP BY state";
+  // Sweeps of a head have rows of the same ones; one that has left a sweep may be there for others.
+  static constexpr char kStatesSql[] =
+      "SELECT state, count() FROM (SELECT CASE min(CASE state WHEN 'alive' THEN 0 WHEN 'draining'"
+      " THEN 1 WHEN 'lost' THEN 2 ELSE 3 END) WHEN 0 THEN 'alive' WHEN 1 THEN 'draining' WHEN 2"
+      " THEN 'lost' ELSE 'left' END AS state FROM worker_rows"
+      " GROUP BY name, address, session, joined_us) GROUP BY state";
   TUNE_ASSIGN_OR_RETURN(const Counts states, ReadCounts(*database_, kStatesSql));
   Family of_state("tune_workers", "gauge",
                   "Workers that joined any sweep of the database, by state.");
