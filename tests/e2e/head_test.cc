@@ -220,6 +220,21 @@ TEST(Head, GoesOnWithOneThatHasEndedAndDeletesIt) {
   EXPECT_THAT(RunTune(folder, {"queue"}).out, HasSubstr("7"));
 }
 
+TEST(Head, WhoIsAttachedStaysOverItsDeath) {
+  TestFolder folder;
+  auto head = StartHead(folder);
+  Submit(folder, "one", AshaSpace(0));
+  Program attached(folder, "tune", {"attach", "one"});
+  ASSERT_TRUE(attached.WaitForText("attached to one"));
+  WaitForReports(folder, 3);
+  head->Signal(SIGKILL);
+  head->Wait();
+  head = StartHead(folder);
+  const ProgramResult result = attached.Wait();
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("one FINISHED: 9 trials"));
+}
+
 TEST(Head, TakesUpWhatATunerOfOneSweepLeft) {
   TestFolder folder;
   {

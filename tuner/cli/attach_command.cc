@@ -41,7 +41,10 @@ class Watch {
     TellPaused(options_.db_path, clock_, sweep);
     name_ = sweep.name;
     const Instant now = clock_.Now();
-    const bool is_running = HasTuner(sweep);
+    was_of_head_ |= holder && holder->is_head;
+    // A head that was killed is started again, and goes on with it.
+    const bool may_go_on = was_of_head_ && sweep.status == "INTERRUPTED";
+    const bool is_running = HasTuner(sweep) || may_go_on;
     const bool is_first = !snapshots_.has_value();
     if (is_first) {
       const Instant created{sweep.created_us};
@@ -65,6 +68,7 @@ class Watch {
   const Clock& clock_;
   std::string name_;
   std::optional<StoredSnapshots> snapshots_;
+  bool was_of_head_ = false;
 };
 
 int ExitStatusOf(const SweepSummary& summary) {
