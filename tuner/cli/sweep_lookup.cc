@@ -179,6 +179,7 @@ Result<ExperimentSpec> ReadStoredSpec(Database& database, const FoundSweep& swee
 }
 
 int64_t TrialCountMax(Database& database, const FoundSweep& sweep) {
+  if (!sweep.has_space && sweep.samples == 1) return sweep.repeat;  // Such as a job.
   const Result<ExperimentSpec> spec = ReadStoredSpec(database, sweep);
   if (spec.ok()) {
     const Result<SearchSpace> space = SpaceOf(*spec);
@@ -251,6 +252,41 @@ std::string NoBestIn(Database& database, const FoundSweep& sweep) {
   return Printable(sweep.name) + ": " + WhyThereIsNoBest(database, sweep);
 }
 
+namespace {
+
+std::string BestTrialSql(Mode mode, const std::string& which) {
+  return "SELECT id, number, status, best_value, best_iteration FROM trials WHERE experiment = ?1 "
+         "AND " +
+         which + " ORDER BY " + BestFirstSql(mode) + " LIMIT 1";
+}
+
+// Of all trials that may be it. A list asks it of each sweep: prepared once.
+const char* BestOfAllSql(Mode mode, FailedTrials failed) {
+  static const auto sql_for = [](Mode of, FailedTrials with) {
+    return BestTrialSql(of,
+                        with == FailedTrials::kCount ? "best_value IS NOT NULL" : kMayBeBestSql);
+  };
+  static const std::string kSql[2][2] = {
+      {sql_for(Mode::kMin, FailedTrials::kLeaveOut), sql_for(Mode::kMin, FailedTrials::kCount)},
+      {sql_for(Mode::kMax, FailedTrials::kLeaveOut), sql_for(Mode::kMax, FailedTrials::kCount)}};
+  return kSql[mode == Mode::kMax][failed == FailedTrials::kCount].c_str();
+}
+
+// False: there is none.
+Result<bool> TakeBest(Statement& row, int64_t sweep, BestTrial& best) {
+  row.BindAll(sweep);
+  TUNE_ASSIGN_OR_RETURN(const bool has_trial, row.Step());
+  if (!has_trial) return false;
+  best.id = row.Int(0);
+  best.number = row.Int(1);
+  best.status = row.Text(2);
+  best.value = row.Real(3);
+  best.iteration = row.Int(4);
+  return true;
+}
+
+}  // namespace
+
 Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep,
                                                FailedTrials failed) {
   static constexpr char kConfigSql[] =
@@ -264,27 +300,20 @@ Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSw
       " ORDER BY iteration = ?2 DESC, path GLOB '*/checkpoint_*.' || ?3 || '*' DESC,"
       " iteration DESC, path LIMIT 1";
   BestTrial best;
-  std::string which =
-      failed == FailedTrials::kCount ? "best_value IS NOT NULL" : std::string(kMayBeBestSql);
+  bool is_there = false;
   if (sweep.has_means()) {
     TUNE_ASSIGN_OR_RETURN(auto ranked, ReadConfigurationRuns(database, sweep, failed));
     if (ranked.empty()) return std::optional<BestTrial>();
     best.runs = std::move(ranked.front());
-    which = "number = " + std::to_string(best.runs->best_trial);
+    const std::string which = "number = " + std::to_string(best.runs->best_trial);
+    TUNE_ASSIGN_OR_RETURN(Statement row, database.Prepare(BestTrialSql(sweep.direction(), which)));
+    TUNE_ASSIGN_OR_RETURN(is_there, TakeBest(row, sweep.id, best));
+  } else {
+    TUNE_ASSIGN_OR_RETURN(const KeptStatement row,
+                          database.Kept(BestOfAllSql(sweep.direction(), failed)));
+    TUNE_ASSIGN_OR_RETURN(is_there, TakeBest(*row, sweep.id, best));
   }
-  const std::string sql =
-      "SELECT id, number, status, best_value, best_iteration FROM trials WHERE experiment = ?1 "
-      "AND " +
-      which + " ORDER BY " + BestFirstSql(sweep.direction()) + " LIMIT 1";
-  TUNE_ASSIGN_OR_RETURN(Statement row, database.Prepare(sql));
-  row.BindAll(sweep.id);
-  TUNE_ASSIGN_OR_RETURN(const bool has_trial, row.Step());
-  if (!has_trial) return std::optional<BestTrial>();
-  best.id = row.Int(0);
-  best.number = row.Int(1);
-  best.status = row.Text(2);
-  best.value = row.Real(3);
-  best.iteration = row.Int(4);
+  if (!is_there) return std::optional<BestTrial>();
   TUNE_ASSIGN_OR_RETURN(const KeptStatement config, database.Kept(kConfigSql));
   config->BindAll(best.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_config, config->Step());
