@@ -24,8 +24,8 @@ struct FoundJob {
   std::string name;
   JobState state = JobState::kPending;
   // From a closed list: waits_for_resources, paused, backing_off, no_head, exit_status,
-  // out_of_memory, time_limit, worker_lost, can_never_run, stopped_by_user; empty where there is
-  // nothing to say.
+  // out_of_memory, time_limit, no_progress, worker_lost, can_never_run, stopped_by_user; empty
+  // where there is nothing to say.
   std::string reason;
   std::string sentence;   // Of the reason, for a person.
   int exit_status = 0;    // Of the command that waited for it: the program's own.
