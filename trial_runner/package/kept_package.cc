@@ -16,6 +16,7 @@
 #include "core/limits.h"
 #include "core/posix/durable_file.h"
 #include "core/posix/file_descriptor.h"
+#include "trial_runner/package/package_piece.h"
 
 namespace tune {
 namespace {
@@ -27,16 +28,7 @@ class KeptPackage final : public PackageSource {
 
   const PackageName& name() const override { return name_; }
   Result<std::string> Read(int64_t offset, size_t bytes_max) const override {
-    const int64_t left = std::max<int64_t>(0, name_.bytes - offset);
-    std::string text(static_cast<size_t>(std::min(left, static_cast<int64_t>(bytes_max))), '\0');
-    if (text.empty()) return text;
-    ssize_t count = -1;
-    do {
-      count = pread(file_.get(), text.data(), text.size(), offset);
-    } while (count < 0 && errno == EINTR);
-    if (count <= 0) return Internal(std::string("the package cannot be read: ") + strerror(errno));
-    text.resize(static_cast<size_t>(count));
-    return text;
+    return ReadPackagePiece(file_.get(), name_.bytes, offset, bytes_max);
   }
 
  private:

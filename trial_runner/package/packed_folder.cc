@@ -20,6 +20,7 @@
 #include "core/posix/open_files.h"
 #include "trial_runner/package/ignore_list.h"
 #include "trial_runner/package/package_format.h"
+#include "trial_runner/package/package_piece.h"
 #include "trial_runner/package/secret_search.h"
 #include "trial_runner/package/sha256.h"
 
@@ -304,16 +305,7 @@ Result<PackedFolder> PackedFolder::Pack(const std::string& folder, FileDescripto
 }
 
 Result<std::string> PackedFolder::Read(int64_t offset, size_t bytes_max) const {
-  const int64_t left = std::max<int64_t>(0, name_.bytes - offset);
-  std::string text(static_cast<size_t>(std::min(left, static_cast<int64_t>(bytes_max))), '\0');
-  if (text.empty()) return text;
-  ssize_t count = -1;
-  do {
-    count = pread(file_.get(), text.data(), text.size(), offset);
-  } while (count < 0 && errno == EINTR);
-  if (count <= 0) return Internal(std::string("the package cannot be read: ") + strerror(errno));
-  text.resize(static_cast<size_t>(count));
-  return text;
+  return ReadPackagePiece(file_.get(), name_.bytes, offset, bytes_max);
 }
 
 }  // namespace tune
