@@ -205,6 +205,8 @@ TEST(Head, GoesOnWithOneThatHasEndedAndDeletesIt) {
               HasSubstr("--cpus: is not for a sweep of a head"));
   EXPECT_THAT(RunTune(folder, {"resume", "one", "--samples", "1"}).err,
               HasSubstr("cannot be less"));
+  EXPECT_THAT(RunTune(folder, {"resume", "one", "--samples", "0"}).err,
+              HasSubstr("--samples: read 0, expected an integer from 1"));
   EXPECT_EQ(RunTune(folder, {"resume", "one", "--samples", "5"}).out,
             "one goes on from 2 trials\n");
   WaitForRows(folder, "select count(*) from trials where stop_reason = 'completed'", {"5"});

@@ -247,15 +247,8 @@ Result<std::vector<std::string>> HeadSweeps::Resume(const StoredExperiment& expe
                                                     const ControlRequest& request) {
   const bool is_over = experiment.status == ExperimentStatus::kFinished ||
                        experiment.status == ExperimentStatus::kStopped;
-  const bool extends =
-      request.samples && *request.samples != experiment.samples &&
-      (*request.samples < 0 || (experiment.samples >= 0 && *request.samples > experiment.samples));
-  if (request.samples && !extends && *request.samples != experiment.samples) {
-    return InvalidArgument("--samples: read " + std::to_string(*request.samples) + ", but " +
-                           experiment.name + " has " + std::to_string(experiment.samples) +
-                           " already; the new total cannot be less");
-  }
-  if (is_over && !extends && !request.errored) {
+  const bool extends = request.samples && IsMore(*request.samples, experiment.samples);
+  if (is_over && !request.samples && !request.errored) {
     return FailedPrecondition("sweep " + experiment.name +
                               " is over; nothing to resume (--samples N extends it, --errored "
                               "tries failed trials again)");
@@ -263,15 +256,20 @@ Result<std::vector<std::string>> HeadSweeps::Resume(const StoredExperiment& expe
   TUNE_ASSIGN_OR_RETURN(const int64_t last_step,
                         EnlistStored(experiment, artifacts_dir_, parts_.store, parts_.controller));
   const Sweep& sweep = parts_.controller.At(experiment.id).sweep;
-  const Status fits = CheckNew(experiment.name, sweep.options().spec);
+  Status fits = CheckNew(experiment.name, sweep.options().spec);
+  if (fits.ok() && request.samples) {
+    fits = CheckNewTotal(*request.samples, experiment, sweep.options());
+  }
   const bool has_failed =
       std::any_of(sweep.trials().begin(), sweep.trials().end(),
                   [](const TrialRecord& trial) { return trial.row.status == TrialStatus::kError; });
-  const bool has_work = !is_over || extends || has_failed;
+  const bool has_work = !is_over || extends || (request.errored && has_failed);
   if (!fits.ok() || !has_work) {
     parts_.controller.Discard(experiment.id);
     if (!fits.ok()) return fits;
-    return FailedPrecondition("sweep " + experiment.name + " is over and no trial of it failed");
+    return FailedPrecondition("sweep " + experiment.name + " is over" +
+                              (request.errored ? " and no trial of it failed" : "") +
+                              "; nothing to resume");
   }
   if (const Status s = CleanUpSweep(parts_.db_path, experiment.name, parts_.clock.Now()); !s.ok()) {
     LogOfHead("warning: " + s.message() + " (tune gc tries again)");

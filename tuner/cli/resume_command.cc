@@ -97,30 +97,6 @@ Result<StoredExperiment> FindToResume(const ResumeOptions& options, Store& store
                          options.db_path + "; it holds " + names);
 }
 
-// Whether a sweep of `samples` trials is longer than one of `others`; -1 has no end.
-bool IsMore(int64_t samples, int64_t others) {
-  return samples != others && (samples < 0 || (others >= 0 && samples > others));
-}
-
-// The new total of `tune resume --samples`: by the rules of the file, and not below the present
-// one.
-Status CheckNewTotal(int64_t samples, const StoredExperiment& experiment,
-                     const ControllerOptions& sweep) {
-  const std::string read = "--samples: read " + std::to_string(samples);
-  if (samples == 0 || samples < -1 || samples > limits::kSamplesMax) {
-    return InvalidArgument(read + ", expected an integer from 1 to " +
-                           std::to_string(limits::kSamplesMax) + ", or -1 for no limit");
-  }
-  if (IsMore(experiment.samples, samples)) {
-    return InvalidArgument(
-        read + ", but " + experiment.name + " has " +
-        (experiment.samples < 0 ? "no limit" : std::to_string(experiment.samples)) +
-        " already; the new total cannot be less");
-  }
-  return MakeSearcher(sweep.spec.search, ProblemOf(sweep.spec, sweep.space, samples, sweep.seed))
-      .status();
-}
-
 // What --space FILE and --set change.
 struct ChangesOfResume {
   std::optional<SettingsChanged> event;

@@ -12,6 +12,7 @@
 
 #include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
+#include "search/searcher.h"
 #include "trial_runner/fusion.h"
 #include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
@@ -23,6 +24,7 @@
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/secret_environment.h"
 #include "tuner/cli/sweep.h"
+#include "tuner/search_problem.h"
 #include "tuner/spec_reader.h"
 
 namespace tune {
@@ -111,6 +113,27 @@ Result<std::vector<Event>> KnownAtStart(const ExperimentSpec& spec, int64_t last
   TUNE_ASSIGN_OR_RETURN(std::vector<LaneSpeedRow> speeds, ReadLaneSpeeds(db_path));
   if (!speeds.empty()) events.push_back(LaneSpeedsKnown{std::move(speeds)});
   return events;
+}
+
+bool IsMore(int64_t samples, int64_t others) {
+  return samples != others && (samples < 0 || (others >= 0 && samples > others));
+}
+
+Status CheckNewTotal(int64_t samples, const StoredExperiment& experiment,
+                     const ControllerOptions& sweep) {
+  const std::string read = "--samples: read " + std::to_string(samples);
+  if (samples == 0 || samples < -1 || samples > limits::kSamplesMax) {
+    return InvalidArgument(read + ", expected an integer from 1 to " +
+                           std::to_string(limits::kSamplesMax) + ", or -1 for no limit");
+  }
+  if (IsMore(experiment.samples, samples)) {
+    return InvalidArgument(
+        read + ", but " + experiment.name + " has " +
+        (experiment.samples < 0 ? "no limit" : std::to_string(experiment.samples)) +
+        " already; the new total cannot be less");
+  }
+  return MakeSearcher(sweep.spec.search, ProblemOf(sweep.spec, sweep.space, samples, sweep.seed))
+      .status();
 }
 
 }  // namespace tune

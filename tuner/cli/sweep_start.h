@@ -17,6 +17,8 @@
 #include "tuner/event.h"
 #include "tuner/experiment_spec.h"
 #include "tuner/provenance.h"
+#include "tuner/store.h"
+#include "tuner/sweep_options.h"
 
 namespace tune {
 
@@ -51,5 +53,13 @@ Status LeaveTerminal(Background* background, const std::string& sweep,
 // same, whatever they do meanwhile.
 Result<std::vector<Event>> KnownAtStart(const ExperimentSpec& spec, int64_t last_step,
                                         const std::string& db_path);
+
+// Whether a sweep of `samples` trials is longer than one of `others`; -1 has no end.
+bool IsMore(int64_t samples, int64_t others);
+
+// The new total of `tune resume --samples`: by the rules of the file, and not below the present
+// one.
+Status CheckNewTotal(int64_t samples, const StoredExperiment& experiment,
+                     const ControllerOptions& sweep);
 
 }  // namespace tune
