@@ -10,6 +10,7 @@
 #include "tests/e2e/curve_sweep.h"
 #include "tests/e2e/join_line.h"
 #include "tests/e2e/program.h"
+#include "tests/e2e/running_head.h"
 
 namespace tune::testing {
 namespace {
@@ -18,16 +19,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Rows = std::vector<std::string>;
 
-std::unique_ptr<Program> StartHead(const TestFolder& folder, const Rows& more = {"--cpus", "2"},
-                                   const std::string& until = "the head runs") {
-  Rows arguments = {"head"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  auto head = std::make_unique<Program>(folder, "tune", arguments);
-  EXPECT_TRUE(head->WaitForText(until));
-  return head;
-}
-
-// Until a lone command reaches it: it says that it runs before it listens for a restart's sake.
 ProgramResult Submit(const TestFolder& folder, const std::string& name, const std::string& space,
                      const Rows& more = {}) {
   Rows arguments = {"submit", folder.Write(name + ".yaml", space)};

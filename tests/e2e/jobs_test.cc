@@ -7,20 +7,13 @@
 #include <memory>
 
 #include "tests/e2e/program.h"
+#include "tests/e2e/running_head.h"
 
 namespace tune::testing {
 namespace {
 
 using ::testing::HasSubstr;
 using Rows = std::vector<std::string>;
-
-std::unique_ptr<Program> StartHead(const TestFolder& folder, const Rows& more = {"--cpus", "2"}) {
-  Rows arguments = {"head"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  auto head = std::make_unique<Program>(folder, "tune", arguments);
-  EXPECT_TRUE(head->WaitForText("the head runs"));
-  return head;
-}
 
 ProgramResult Submit(const TestFolder& folder, const Rows& options, const Rows& program) {
   Rows arguments = {"submit"};
