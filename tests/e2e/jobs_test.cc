@@ -54,6 +54,8 @@ TEST(Jobs, AProgramRunsOnceAndItsOutputAndExitStatusAreOurs) {
       128 + SIGTERM)
       << "as a shell has it";
   EXPECT_EQ(States(folder).back(), "python3,FAILED,exit_status");
+  EXPECT_EQ(
+      Submit(folder, {}, {"sh", "-c", "echo the program died of SIGKILL; exit 4"}).exit_status, 4);
 }
 
 // Its trials are many: it is judged as a sweep is.

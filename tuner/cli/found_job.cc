@@ -25,7 +25,6 @@ constexpr int kCouldNotRun = 3;
 struct TrialState {
   std::string status;  // Empty: there is none yet.
   std::string stop_reason;
-  int64_t attempts = 0;
   std::string outcome;
   std::string error;
   std::optional<int64_t> started_us, finished_us;
@@ -33,7 +32,7 @@ struct TrialState {
 
 Result<TrialState> ReadTrial(Database& database, int64_t sweep) {
   static constexpr char kTrialSql[] =
-      "SELECT t.status, t.stop_reason, t.attempts, a.outcome, a.error, t.started_us, t.finished_us"
+      "SELECT t.status, t.stop_reason, a.outcome, a.error, t.started_us, t.finished_us"
       " FROM trial_rows AS t LEFT JOIN attempt_rows AS a ON a.trial = t.id AND a.number ="
       " (SELECT max(b.number) FROM attempt_rows AS b WHERE b.trial = t.id)"
       " WHERE t.experiment = ?1 AND t.number = 0";
@@ -44,11 +43,10 @@ Result<TrialState> ReadTrial(Database& database, int64_t sweep) {
   if (!has_row) return trial;
   trial.status = row->Text(0);
   trial.stop_reason = row->Text(1);
-  trial.attempts = row->Int(2);
-  trial.outcome = row->Text(3);
-  trial.error = row->Text(4);
-  trial.started_us = row->OptionalInt(5);
-  trial.finished_us = row->OptionalInt(6);
+  trial.outcome = row->Text(2);
+  trial.error = row->Text(3);
+  trial.started_us = row->OptionalInt(4);
+  trial.finished_us = row->OptionalInt(5);
   return trial;
 }
 
@@ -57,7 +55,9 @@ Result<TrialState> ReadTrial(Database& database, int64_t sweep) {
 std::optional<int> ExitStatusIn(std::string_view error) {
   constexpr std::string_view kDied = "the program died of SIG";
   constexpr std::string_view kExited = "the program exited with status ";
-  if (const size_t died = error.find(kDied); died != std::string_view::npos) {
+  const size_t at = error.find(kExited);
+  // The first is ours; what follows is the program's last line.
+  if (const size_t died = error.find(kDied); died < at) {
     const std::string_view rest = error.substr(died + kDied.size());
     const std::string_view name = rest.substr(0, rest.find_first_of(":; \n"));
     for (int signal = 1; signal < NSIG; ++signal) {
@@ -65,7 +65,6 @@ std::optional<int> ExitStatusIn(std::string_view error) {
       if (known != nullptr && name == known) return 128 + signal;
     }
   }
-  const size_t at = error.find(kExited);
   if (at == std::string_view::npos) return std::nullopt;
   const std::string_view digits = error.substr(at + kExited.size());
   int status = 0;
