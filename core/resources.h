@@ -8,6 +8,8 @@
 namespace tune {
 
 inline constexpr int64_t kWholeMilli = 1000;
+// Thousandths as a person counts: CPUs, GPUs.
+inline double InWholes(int64_t milli) { return static_cast<double>(milli) / kWholeMilli; }
 
 // Per trial, as a space file's `resources` says. gpu_milli is below 1000 (a share of one device) or
 // a multiple of it.

@@ -16,8 +16,6 @@
 namespace tune {
 namespace {
 
-double ShareOf(int64_t milli) { return static_cast<double>(milli) / kWholeMilli; }
-
 Status Unexpected(std::string_view key, const Value* read, const std::string& expected) {
   return InvalidArgument(std::string(key) + ": read " +
                          (read == nullptr ? "nothing" : Shown(*read)) + ", expected " + expected);
@@ -98,7 +96,7 @@ Value ToValue(const DeviceStatus& status) {
   for (const DeviceStatus::Slice& slice : status.slices) {
     Value one = Value::MakeMap();
     one.Set("trial", slice.trial.value);
-    one.Set("gpu", ShareOf(slice.milli));
+    one.Set("gpu", InWholes(slice.milli));
     one.Set("memory_bytes", slice.memory_bytes);
     if (!slice.sweep.empty()) one.Set("sweep", ToUtf8(slice.sweep));
     slices.AsList().push_back(std::move(one));

@@ -14,8 +14,6 @@
 namespace tune {
 namespace {
 
-double Whole(int64_t milli) { return static_cast<double>(milli) / kWholeMilli; }
-
 // Of its first trial that waits, or of those to come.
 Value WhyItWaits(const SweepView& view) {
   for (const std::string& text : EncodeWaiting(view, 2)) {
@@ -39,8 +37,8 @@ std::string Line(const Controller& controller, ExperimentId id, std::optional<in
   line.Set("priority", share.priority);
   line.Set("weight", share.weight);
   line.Set("running", view.running_count());
-  line.Set("cpus", Whole(used.cpu_milli));
-  line.Set("gpus", Whole(used.gpu_milli));
+  line.Set("cpus", InWholes(used.cpu_milli));
+  line.Set("gpus", InWholes(used.gpu_milli));
   line.Set("waits_us", open.waiting_since ? Value((now - *open.waiting_since).us) : Value());
   line.Set("has_claim", controller.giver().claimant() == id);
   line.Set("why", WhyItWaits(view));

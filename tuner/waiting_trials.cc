@@ -17,8 +17,6 @@
 namespace tune {
 namespace {
 
-double Whole(int64_t milli) { return static_cast<double>(milli) / kWholeMilli; }
-
 // "local has 1 of 8 CPUs and 0.5, 0 of its 2 GPUs free".
 std::string DescribeFree(const WorkerView& view, const std::string& name) {
   std::string text = name + " has " + DescribeShare(view.free_cpu_milli) + " of " +
@@ -147,7 +145,7 @@ std::vector<std::string> EncodeWorkers(const SweepView& sweep) {
       slice.Set("trial", lease.ref.trial.value);
       const std::string other = sweep.NameOfOther(lease.ref.sweep);
       if (!other.empty()) slice.Set("sweep", ToUtf8(other));
-      slice.Set("cpus", Whole(lease.placement.cpu_milli));
+      slice.Set("cpus", InWholes(lease.placement.cpu_milli));
       slices.AsList().push_back(std::move(slice));
     }
     Value line = Value::MakeMap();
@@ -157,7 +155,7 @@ std::vector<std::string> EncodeWorkers(const SweepView& sweep) {
     line.Set("state", leases.IsAway(view.worker) ? "away"
                       : view.is_draining         ? "draining"
                                                  : "alive");
-    line.Set("cpus", Whole(view.capacity.cpu_milli));
+    line.Set("cpus", InWholes(view.capacity.cpu_milli));
     line.Set("slices", std::move(slices));
     lines.push_back(ToJson(line));
   }

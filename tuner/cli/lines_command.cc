@@ -98,26 +98,26 @@ int Converse(Session& session, bool keeps_going = false) {
   }
 }
 
-struct Prepared {
+struct GivenSpec {
   ExperimentSpec spec;
   uint64_t seed = 0;
 };
 
-Result<Prepared> Prepare(const LinesOptions& options) {
+Result<GivenSpec> ReadGivenSpec(const LinesOptions& options) {
   TUNE_ASSIGN_OR_RETURN(ExperimentSpec spec, ReadSpecFile(options.space_path, options.overrides,
                                                           /*require_trainable=*/false));
   const uint64_t seed = spec.seed ? *spec.seed : DrawEntropy() >> 11;
-  return Prepared{std::move(spec), seed};
+  return GivenSpec{std::move(spec), seed};
 }
 
 }  // namespace
 
 int DecideCommand(const LinesOptions& options) {
-  const Result<Prepared> prepared = Prepare(options);
-  if (!prepared.ok()) return Complain(prepared.status());
-  auto scheduler = MakeScheduler(prepared->spec.scheduler, prepared->spec.mode, prepared->seed);
+  const Result<GivenSpec> given = ReadGivenSpec(options);
+  if (!given.ok()) return Complain(given.status());
+  auto scheduler = MakeScheduler(given->spec.scheduler, given->spec.mode, given->seed);
   if (!scheduler.ok()) return Complain(scheduler.status());
-  DecideSession session(*std::move(scheduler), prepared->spec.metric);
+  DecideSession session(*std::move(scheduler), given->spec.metric);
   return Converse(session);
 }
 
@@ -125,12 +125,12 @@ namespace {
 
 // The sweep of that name, gone on with or made from the space file.
 Result<std::unique_ptr<StoredAskTell>> OpenKept(const LinesOptions& options, std::string name,
-                                                const Prepared& prepared, const Clock& clock) {
+                                                const GivenSpec& given, const Clock& clock) {
   TUNE_RETURN_IF_ERROR(CheckSweepName(name).At("--name"));
   const std::string provenance = EncodeProvenance(
-      GatherProvenance(prepared.spec, {TUNE_VERSION, options.command_line, /*data_dir=*/""}));
-  return StoredAskTell::Open(options.db_path, std::move(name), prepared.spec, prepared.seed,
-                             provenance, clock);
+      GatherProvenance(given.spec, {TUNE_VERSION, options.command_line, /*data_dir=*/""}));
+  return StoredAskTell::Open(options.db_path, std::move(name), given.spec, given.seed, provenance,
+                             clock);
 }
 
 // Trials that run at a time ask and tell at a time: each has the database for a moment, and who has
@@ -165,33 +165,32 @@ Status OfTheOnlyLine(const Status& status) {
 }  // namespace
 
 int AskTellCommand(const LinesOptions& options) {
-  const Result<Prepared> prepared = Prepare(options);
-  if (!prepared.ok()) return Complain(prepared.status());
+  const Result<GivenSpec> given = ReadGivenSpec(options);
+  if (!given.ok()) return Complain(given.status());
   if (!options.name.empty()) {
     const RealClock clock;
-    const auto kept = OpenKept(options, options.name, *prepared, clock);
+    const auto kept = OpenKept(options, options.name, *given, clock);
     if (!kept.ok()) return Complain(kept.status());
     return Converse(**kept, options.keeps_going);
   }
-  if (!prepared->spec.from.empty()) {
+  if (!given->spec.from.empty()) {
     return Complain(InvalidArgument("from: needs a database; keep the sweep with --name"));
   }
-  const Result<SearchSpace> space = SpaceOf(prepared->spec);
+  const Result<SearchSpace> space = SpaceOf(given->spec);
   if (!space.ok()) return Complain(space.status());
-  auto searcher = MakeSearcher(prepared->spec.search,
-                               ProblemOf(prepared->spec, *space, /*samples=*/-1, prepared->seed));
+  auto searcher =
+      MakeSearcher(given->spec.search, ProblemOf(given->spec, *space, /*samples=*/-1, given->seed));
   if (!searcher.ok()) return Complain(searcher.status());
-  AskTellSession session(*std::move(searcher), prepared->spec.objectives());
+  AskTellSession session(*std::move(searcher), given->spec.objectives());
   return Converse(session, options.keeps_going);
 }
 
 int AskCommand(const LinesOptions& options) {
-  const Result<Prepared> prepared = Prepare(options);
-  if (!prepared.ok()) return Complain(prepared.status());
+  const Result<GivenSpec> given = ReadGivenSpec(options);
+  if (!given.ok()) return Complain(given.status());
   const RealClock clock;
-  const std::string& name = options.name.empty() ? prepared->spec.name : options.name;
-  const auto kept =
-      InTurn(options.db_path, [&] { return OpenKept(options, name, *prepared, clock); });
+  const std::string& name = options.name.empty() ? given->spec.name : options.name;
+  const auto kept = InTurn(options.db_path, [&] { return OpenKept(options, name, *given, clock); });
   if (!kept.ok()) return Complain(kept.status());
   const auto answers = (*kept)->OnLine("{\"ask\": " + std::to_string(options.count) + "}");
   if (!answers.ok()) return Complain(OfTheOnlyLine(answers.status()).At("--count"));
@@ -199,7 +198,7 @@ int AskCommand(const LinesOptions& options) {
   std::string output;
   for (const std::string& answer : *answers) output += answer + "\n";
   if ((*kept)->is_new()) {
-    std::cerr << "sweep " << (*kept)->name() << ": seed " << prepared->seed << ", database "
+    std::cerr << "sweep " << (*kept)->name() << ": seed " << given->seed << ", database "
               << options.db_path << "\n";
   }
   if (WriteAll(output)) return 0;
