@@ -93,6 +93,8 @@ inline constexpr int kCheckpointTriesMax = 3;    // Of one that came with a wron
 // Leases.
 inline constexpr int64_t kHeartbeatMs = 1'000;
 inline constexpr int64_t kLeaseMs = 60'000;
+inline constexpr int64_t kTryAgainMs = 60'000;  // A sweep that a machine cannot run; doubles.
+inline constexpr int64_t kTryAgainMsMax = 960'000;
 inline constexpr int64_t kReconnectMs = 200;  // Before the first attempt to connect again; doubles.
 inline constexpr int64_t kReconnectMsMax = 5'000;
 static_assert(kHeartbeatMs * 3 < kLeaseMs);

@@ -22,14 +22,16 @@ namespace tune {
 
 // ---- what a worker asks, first and once in a call
 
-// Does the tuner see the file that the worker wrote into the sweep's artifact folder? Then they
-// share it.
+// Does the tuner see the file that the worker wrote into the sweep's artifact folder, or into the
+// folder of its programs? Then they share it.
 struct SeeNonce {
   std::string nonce;  // What is in the file NonceFile(nonce).
   ExperimentId sweep = {};
+  bool is_of_programs = false;
 };
 inline constexpr size_t kNonceBytes = 32;  // Lower-case hexadecimal digits.
-inline std::string NonceFile(const std::string& nonce) { return ".nonce-" + nonce; }
+inline constexpr char kNoncePrefix[] = ".nonce-";
+inline std::string NonceFile(const std::string& nonce) { return kNoncePrefix + nonce; }
 
 // An attempt has saved this; its text follows.
 struct PutCheckpoint {

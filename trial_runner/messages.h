@@ -81,6 +81,7 @@ enum class EndDetail {
   kOwnDiskFull,    // The same, of a disk of this machine that the sweep's artifacts are not on.
   kRankLost,       // Another rank of it is gone, whose end says why.
   kUnfitMachine,   // The machine has not what the sweep's trials need: another one may have it.
+  kAbsentPath,     // Likewise, for want of a folder or file that may come: a disk to be mounted.
 };
 
 // ---- worker -> tuner
@@ -162,10 +163,11 @@ struct Goodbye {
 };
 
 // To a head: this machine cannot run that sweep's trials, for a reason that a person must mend. It
-// gets no more of them; those that it has end as preempted, after this.
+// gets no more of them, until it says that it tries again; those that it has end as preempted,
+// after this.
 struct SweepUnfit {
   ExperimentId sweep;
-  std::string why;  // One line for a person.
+  std::string why;  // One line for a person; empty: it may get some again.
 };
 
 using FromWorker = std::variant<Hello, AttemptReport, AttemptEnded, Heartbeat, Goodbye, DeviceLost,

@@ -29,6 +29,8 @@ struct SweepInfo {
   std::vector<std::string> more_metrics = {};  // Of several objectives: those after `metric`.
   Mode mode = Mode::kMax;                      // Of `metric`.
   std::vector<std::string> constrained = {};   // Metrics that constraints name.
+  // Who submitted it has its folder on another machine than the tuner's: nobody shares that.
+  bool is_elsewhere = false;
   friend bool operator==(const SweepInfo&, const SweepInfo&) = default;
 };
 

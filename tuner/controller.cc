@@ -310,7 +310,12 @@ void Controller::On(const WorkerUnfit& event) {
   OpenSweep* const open = board_.Find(event.message.sweep);
   if (open == nullptr || !cluster().leases().HasWorker(event.worker)) return;
   const std::string& why = event.message.why;
+  if (why.empty()) {
+    open->unfit.erase(event.worker);
+    return;
+  }
   if (!open->unfit.emplace(event.worker, why).second) return;
+  if (std::exchange(open->told_unfit[event.worker], why) == why) return;
   board_.Add(
       Say{"worker " + cluster().workers().NameOf(event.worker) + " gets no trials of it: " + why,
           open->id});

@@ -36,6 +36,8 @@ struct OpenSweep {
 
   // Workers that cannot run its trials, and why.
   std::map<WorkerId, std::string> unfit = {};
+  // What was said of them, also of those that try again.
+  std::map<WorkerId, std::string> told_unfit = {};
 
   // Workers that were told of it.
   std::set<WorkerId> known_by = {};

@@ -59,6 +59,7 @@ std::string EncodeProvenance(const Provenance& provenance) {
     package.Set("bytes", provenance.package.bytes);
     value.Set("package", std::move(package));
   }
+  if (provenance.is_elsewhere) value.Set("elsewhere", true);
   if (!provenance.submission.empty()) value.Set("submission", provenance.submission);
   if (provenance.git) {
     Value git = Value::MakeMap();
@@ -95,6 +96,8 @@ Result<Provenance> DecodeProvenance(std::string_view text) {
   if (const Value* const package = MapAt(value, "package")) {
     provenance.package = {TextAt(*package, "sha256"), IntAt(*package, "bytes")};
   }
+  const Value* const elsewhere = value.Find("elsewhere");
+  provenance.is_elsewhere = elsewhere != nullptr && elsewhere->is_bool() && elsewhere->AsBool();
   provenance.submission = TextAt(value, "submission");
   if (const Value* const git = MapAt(value, "git")) {
     const Value* const dirty = git->Find("dirty");

@@ -42,7 +42,9 @@ struct Provenance {
   std::string folder;                 // The space file's: where the trainable runs.
   std::optional<int64_t> cpus, gpus;  // Told: what the tuner's own worker offers.
   PackageName package;                // Of the working folder, as a head keeps it; mostly none.
-  std::string submission;         // By which a head knows that it was given before; mostly none.
+  bool is_elsewhere =
+      false;               // `folder` is on another machine than the head's, which has the package.
+  std::string submission;  // By which a head knows that it was given before; mostly none.
   std::optional<GitState> git;    // Of that folder; nothing: it is in no repository.
   std::optional<DataState> data;  // Nothing: the trainable reads none.
   // The trainable's own: path to XXH64 of its contents. Of a variable of the environment, under

@@ -44,13 +44,12 @@ class Sweep {
 
   // Recovery: suggestions of earlier lives, by number, in place of asking the searcher again.
   void RestoreSuggestions(std::vector<std::pair<TrialNumber, Configuration>> suggestions);
-  // What workers that join from now on are told of the folder of programs. It decides nothing.
-  void Offer(const PackageName& package) { package_ = package; }
+  // What workers that join from now on are told of the folder of programs: it decides nothing.
+  void Offer(const PackageName& package, bool is_elsewhere = false);
 
   // ---- a step: its time, what happened, the time's limits, grants, the end
 
-  // The one way in.
-  SweepAnswer Apply(const SweepEvent& event);
+  SweepAnswer Apply(const SweepEvent& event);  // The one way in.
   std::vector<Wish> TakeWishes() { return std::exchange(wishes_, {}); }
   void Conclude();  // Rows of trials that were made or changed.
 
@@ -239,6 +238,7 @@ class Sweep {
 
   ControllerOptions options_;
   PackageName package_;
+  bool is_elsewhere_ = false;
   std::unique_ptr<Searcher> searcher_;
   std::unique_ptr<TrialScheduler> scheduler_;
   SweepLeases held_;

@@ -8,6 +8,11 @@
 
 namespace tune {
 
+void Sweep::Offer(const PackageName& package, bool is_elsewhere) {
+  package_ = package;
+  is_elsewhere_ = is_elsewhere;
+}
+
 SweepInfo Sweep::Info() const {
   SweepInfo info;
   info.experiment = options_.name;
@@ -21,6 +26,7 @@ SweepInfo Sweep::Info() const {
   info.base_dir = options_.spec.base_dir;
   info.seed = options_.seed;
   info.package = package_;
+  info.is_elsewhere = is_elsewhere_;
   return info;
 }
 

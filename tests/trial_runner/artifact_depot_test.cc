@@ -187,6 +187,10 @@ TEST_F(Depot, SeesWhatIsWrittenIntoItsFolderAndNothingElse) {
   EXPECT_FALSE(depot_->Sees({nonce}));
   std::ofstream(root() + "/" + NonceFile(nonce)) << nonce;
   EXPECT_TRUE(depot_->Sees({nonce}));
+  EXPECT_FALSE(depot_->Sees({nonce, {}, /*is_of_programs=*/true})) << "it has none here";
+  depot_ = *ArtifactDepot::Make({root() + "/other", 1, root()});
+  EXPECT_TRUE(depot_->Sees({nonce, {}, /*is_of_programs=*/true}));
+  EXPECT_FALSE(depot_->Sees({nonce}));
 }
 
 TEST_F(Depot, ALinkInACheckpointIsNotSent) {

@@ -154,6 +154,7 @@ TEST_F(CheckpointCalls, TheTunerSaysWhetherItSeesWhatTheWorkerWrote) {
   EXPECT_FALSE(*checkpoints_->Sees({nonce}, stop_.get_token()));
   std::ofstream(folder_ / ("artifacts/" + NonceFile(nonce))) << nonce;
   EXPECT_TRUE(*checkpoints_->Sees({nonce}, stop_.get_token()));
+  EXPECT_FALSE(*checkpoints_->Sees({nonce, {}, /*is_of_programs=*/true}, stop_.get_token()));
   EXPECT_EQ(checkpoints_->Sees({"../../etc/passwd"}, stop_.get_token()).status().code(),
             StatusCode::kInvalidArgument);
 }

@@ -86,7 +86,8 @@ inline SweepInfo SampleSweep() {
           {std::string(64, 'a'), 12'345},
           {"size"},
           Mode::kMin,
-          {"area"}};
+          {"area"},
+          true};
 }
 
 inline std::vector<ToWorker> SampleToWorker() {

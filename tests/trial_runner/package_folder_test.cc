@@ -12,6 +12,7 @@
 
 #include "core/posix/nameless_file.h"
 #include "tests/trial_runner/package_world.h"
+#include "trial_runner/checkpoint_transfer.h"
 #include "trial_runner/package/package_format.h"
 #include "trial_runner/package/packed_folder.h"
 #include "trial_runner/package/sha256.h"
@@ -41,6 +42,8 @@ TEST_F(PackageFolder, IsNamedByItsContentAlone) {
   EXPECT_NE(Name(), name);
   Write("train.py", "print(1)\n");
   EXPECT_EQ(Name(), name);
+  Write(NonceFile("0123"), "0123");
+  EXPECT_EQ(Name(), name) << "a worker asks whether it is the tuner's folder";
   fs::create_directory(From("new"));
   EXPECT_NE(Name(), name);
 }

@@ -169,7 +169,7 @@ class WorkerCoreTest : public testing::Test {
     }
     if (std::holds_alternative<Heartbeat>(message)) return "heartbeat";
     if (const auto* const m = std::get_if<SweepUnfit>(&message)) {
-      return "unfit for " + std::to_string(m->sweep.value);
+      return (m->why.empty() ? "fit for " : "unfit for ") + std::to_string(m->sweep.value);
     }
     return "goodbye";
   }

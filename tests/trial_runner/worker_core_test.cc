@@ -1104,5 +1104,37 @@ TEST_F(WorkerCoreTest, OfManySweepsAWorkerLeavesOutTheOneThatItCannotRun) {
   EXPECT_THAT(Effects(), Contains("unfit for 2"));
 }
 
+// A head that begins before its disks are mounted.
+TEST_F(WorkerCoreTest, AHeadsOwnWorkerThatLacksAFolderOfASweepTriesAgainWithGrowingPauses) {
+  core_.emplace(WorkerCore::Options{Greeting(), /*is_local=*/true, ""});
+  core_->Begin();
+  SweepInfo info = SweepOf(R"({"command":["./train.sh"]})");
+  info.sweep = ExperimentId{1};
+  Welcome welcome = WelcomeTo({info});
+  welcome.is_head = true;
+  Tell(welcome);
+  const auto run = [&](int64_t attempt) {
+    StartAttempt start = Start(Ref(0, attempt, attempt));
+    start.ref.sweep = ExperimentId{1};
+    Tell(start);
+    Effects();
+    Line(attempt, R"({"end":{"outcome":"bad_config","error":"there is no folder /data",)"
+                  R"("detail":"absent_path"}})");
+    EXPECT_THAT(Effects(), Contains("unfit for 1"));
+    Ended(attempt, {0, "SIGKILL"});
+    EXPECT_THAT(Effects(), Contains(testing::StartsWith("ended 0 preempted: ")));
+  };
+  run(1);
+  Pass(Seconds(59));
+  EXPECT_THAT(Effects(), testing::Not(Contains("fit for 1")));
+  Pass(Seconds(1));
+  EXPECT_THAT(Effects(), Contains("fit for 1"));
+  run(2);
+  Pass(Seconds(119));
+  EXPECT_THAT(Effects(), testing::Not(Contains("fit for 1"))) << "twice as long";
+  Pass(Seconds(1));
+  EXPECT_THAT(Effects(), Contains("fit for 1"));
+}
+
 }  // namespace
 }  // namespace tune

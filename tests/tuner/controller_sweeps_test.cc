@@ -167,6 +167,35 @@ TEST(ControllerSweeps, AWorkerThatCannotRunOneRunsTheOthers) {
   world.ExpectStreamLeadsToRows(first);
 }
 
+TEST(ControllerSweeps, AWorkerThatCouldNotRunOneMayTryItAgain) {
+  HeadWorld world;
+  const WorkerId lacking = world.Join(4, "lacking");
+  const ExperimentId sweep = world.Open(SpecOf(2));
+  const auto be_unfit = [&] {
+    world.Apply({HeadEvent{WorkerUnfit{lacking, {sweep, "there is no folder /data"}}}});
+    for (const auto& [worker, epoch] : world.Runs()) {
+      world.End(worker, epoch, Outcome::kPreempted);
+    }
+  };
+  be_unfit();
+  EXPECT_EQ(world.RunningOf(sweep), 0);
+  world.Apply({HeadEvent{WorkerUnfit{lacking, {sweep, ""}}}});
+  EXPECT_EQ(world.RunningOf(sweep), 2);
+  be_unfit();
+  EXPECT_EQ(world.RunningOf(sweep), 0);
+  const auto& said = world.stored.at(sweep).said;
+  EXPECT_EQ(std::count_if(said.begin(), said.end(),
+                          [](const std::string& line) {
+                            return line.find("gets no trials of it") != std::string::npos;
+                          }),
+            1)
+      << "the same is said once";
+  world.Apply({HeadEvent{WorkerUnfit{lacking, {sweep, ""}}}});
+  world.RunToEnd();
+  EXPECT_EQ(world.stored.at(sweep).ended, ExperimentStatus::kFinished);
+  world.ExpectStreamLeadsToRows(sweep);
+}
+
 TEST(ControllerSweeps, ACommandIsOneSweepsAlone) {
   HeadWorld world;
   world.Join(4);

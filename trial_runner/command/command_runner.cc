@@ -118,9 +118,11 @@ std::optional<TrialEnd> CommandRunner::RunAttempt(const TrialStart& start) {
       return TrialEnd{Outcome::kCrashed, "cannot begin: " + why,
                       WhichDisk(start, IsDiskFull(FolderOf(start)))};
     }
-    const bool is_unfit = code == StatusCode::kFailedPrecondition;
+    const EndDetail detail = code == StatusCode::kFailedPrecondition ? EndDetail::kUnfitMachine
+                             : code == StatusCode::kNotFound         ? EndDetail::kAbsentPath
+                                                                     : EndDetail::kNone;
     return TrialEnd{code == StatusCode::kUnavailable ? Outcome::kCrashed : Outcome::kBadConfig, why,
-                    is_unfit ? EndDetail::kUnfitMachine : EndDetail::kNone};
+                    detail};
   }
   std::optional<TrialEnd> end = Follow(**attempt);
   if (end && (*attempt)->asks_for_next) KeepServed(**attempt);

@@ -46,7 +46,8 @@ void AddTo(OutputTail& tail, const std::vector<OutputPiece>& output) {
 
 }  // namespace
 
-// kResourceExhausted: a disk takes no writes, and nothing else.
+// kResourceExhausted: a disk takes no writes, and nothing else; kFailedPrecondition: this machine
+// cannot run it; kNotFound: for want of a folder or file that may come.
 Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const TrialStart& start) {
   if (!start.trainable.is_map() || start.trainable.Find("command") == nullptr) {
     return InvalidArgument("this program runs the trainable command alone");
@@ -59,6 +60,10 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
   auto attempt = std::make_unique<Attempt>(start, std::move(spec));
   TUNE_ASSIGN_OR_RETURN(attempt->filled, attempt->spec.Fill(start.config, OwnValues(start)));
   attempt->folder = FolderOf(start);
+  std::error_code error;
+  if (!fs::is_directory(attempt->folder, error)) {
+    return NotFound("working_dir: there is no folder " + attempt->folder);
+  }
   attempt->is_in_read_only_folder = IsDiskReadOnly(attempt->folder);
   if (!CanServe(*attempt)) EndServed();
   std::optional<Served> served = std::exchange(served_, std::nullopt);
@@ -73,7 +78,6 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
   places.socket = attempt->server->name();
   places.config_file = start.artifact_dir + "/config.json";
   places.program_folder = program_folder_;
-  std::error_code error;
   const std::string python_folder = program_folder_ + "/python";
   if (fs::is_directory(python_folder, error)) places.python_folder = python_folder;
   if (!start.checkpoint_path.empty()) {
@@ -119,24 +123,28 @@ Status CommandRunner::StartProgram(Attempt& attempt) {
   }
   TUNE_RETURN_IF_ERROR(CheckMachine(attempt));
   attempt.files_before = StatesOf(attempt.filled.metric_files, attempt.folder);
-  TUNE_ASSIGN_OR_RETURN(attempt.program, StartWhenThereIsRoom(options));
+  Result<Program> program = StartWhenThereIsRoom(options);
+  // One that a parameter names.
+  if (program.status().code() == StatusCode::kNotFound) {
+    return InvalidArgument(program.status().message());
+  }
+  TUNE_ASSIGN_OR_RETURN(attempt.program, std::move(program));
   return OkStatus();
 }
 
 // Whether what every trial of the sweep needs is here. A program that a parameter names is the
 // configuration's matter.
 Status CommandRunner::CheckMachine(const Attempt& attempt) {
-  std::error_code ignored;
-  if (!fs::is_directory(attempt.folder, ignored)) {
-    return FailedPrecondition("working_dir: there is no folder " + attempt.folder);
-  }
   const std::optional<std::string> program = attempt.spec.program();
   if (!program) return OkStatus();
   const auto path = attempt.environment.find("PATH");
   const Status found =
       FindProgram(*program, path == attempt.environment.end() ? "" : path->second, attempt.folder)
           .status();
-  return found.ok() ? found : FailedPrecondition(found.message());
+  if (found.ok()) return found;
+  const bool is_absent_path =
+      found.code() == StatusCode::kNotFound && program->find('/') != std::string::npos;
+  return is_absent_path ? NotFound(found.message()) : FailedPrecondition(found.message());
 }
 
 // A machine that is full at the moment is no fault of the trial's: its start waits.

@@ -120,8 +120,9 @@ ArtifactDepot::~ArtifactDepot() {
 }
 
 bool ArtifactDepot::Sees(const SeeNonce& see) {
-  const Result<std::string> text =
-      ReadFile(options_.root + "/" + NonceFile(see.nonce), kNonceBytes);
+  const std::string& folder = see.is_of_programs ? options_.programs : options_.root;
+  if (folder.empty()) return false;
+  const Result<std::string> text = ReadFile(folder + "/" + NonceFile(see.nonce), kNonceBytes);
   return text.ok() && *text == see.nonce;
 }
 

@@ -28,8 +28,9 @@ class ArtifactDepot final : public CheckpointDepot,
                             public std::enable_shared_from_this<ArtifactDepot> {
  public:
   struct Options {
-    std::string root;       // <db stem>.artifacts/<sweep>, absolute.
-    int64_t bytes_max = 0;  // Of one checkpoint.
+    std::string root;           // <db stem>.artifacts/<sweep>, absolute.
+    int64_t bytes_max = 0;      // Of one checkpoint.
+    std::string programs = {};  // Where the sweep's programs run here, absolute; empty: nowhere.
   };
   // Makes the folder. What comes in keeps the depot alive.
   static Result<std::shared_ptr<ArtifactDepot>> Make(const Options& options);

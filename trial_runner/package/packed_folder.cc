@@ -18,6 +18,7 @@
 #include "core/limits.h"
 #include "core/posix/durable_file.h"
 #include "core/posix/open_files.h"
+#include "trial_runner/checkpoint_transfer.h"
 #include "trial_runner/package/ignore_list.h"
 #include "trial_runner/package/package_format.h"
 #include "trial_runner/package/package_piece.h"
@@ -141,6 +142,8 @@ class Packer {
     if (error) return InvalidArgument("cannot read " + folder + ": " + error.message());
     names.erase(".git");
     names.erase("__pycache__");
+    // A worker asks about it just now (checkpoint_transfer.h).
+    std::erase_if(names, [](const auto& entry) { return entry.first.starts_with(kNoncePrefix); });
     LeaveOutOpenOnes(folder, names);
     LeaveOutOurs(folder, names);
     return names;

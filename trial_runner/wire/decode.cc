@@ -295,6 +295,7 @@ Status Read(v1::SweepInfo& in, SweepInfo& out) {
   TUNE_RETURN_IF_ERROR(ReadPath(in.mutable_base_dir(), "sweep.base_dir", out.base_dir));
   out.mode = in.less_is_better() ? Mode::kMin : Mode::kMax;
   out.seed = in.seed();
+  out.is_elsewhere = in.elsewhere();
   if (in.has_package()) return Read(in.package(), "sweep.package", out.package);
   return OkStatus();
 }
@@ -449,6 +450,7 @@ namespace {
 
 Status Read(const v1::SeeNonce& in, SeeNonce& out) {
   TUNE_RETURN_IF_ERROR(ReadInt(in.sweep(), 0, kAny, "see.sweep", out.sweep.value));
+  out.is_of_programs = in.is_of_programs();
   return ReadDigits(in.nonce(), kNonceBytes, "see.nonce", out.nonce);
 }
 

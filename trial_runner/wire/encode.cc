@@ -121,6 +121,7 @@ void Put(const SweepInfo& info, v1::SweepInfo* out) {
   out->set_trainable(info.trainable);
   out->set_base_dir(info.base_dir);
   out->set_seed(info.seed);
+  out->set_elsewhere(info.is_elsewhere);
   if (!info.package.sha256.empty()) Put(info.package, out->mutable_package());
 }
 
@@ -216,6 +217,7 @@ void Put(const CheckpointCall& call, v1::CheckpointCall* out) {
                  [out](const SeeNonce& see) {
                    out->mutable_see()->set_nonce(see.nonce);
                    out->mutable_see()->set_sweep(see.sweep.value);
+                   out->mutable_see()->set_is_of_programs(see.is_of_programs);
                  },
                  [out](const PutCheckpoint& put) {
                    Put(put.ref, out->mutable_put()->mutable_ref());

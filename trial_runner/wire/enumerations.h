@@ -35,6 +35,7 @@ inline constexpr std::pair<EndDetail, v1::EndDetail> kDetails[] = {
     {EndDetail::kOwnDiskFull, v1::END_DETAIL_OWN_DISK_FULL},
     {EndDetail::kRankLost, v1::END_DETAIL_RANK_LOST},
     {EndDetail::kUnfitMachine, v1::END_DETAIL_UNFIT_MACHINE},
+    {EndDetail::kAbsentPath, v1::END_DETAIL_ABSENT_PATH},
 };
 
 }  // namespace tune

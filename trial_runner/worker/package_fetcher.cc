@@ -67,11 +67,17 @@ class PlaceSearch {
   Status FindFolder(std::vector<FileDescriptor>& held) {
     const Result<PackageName> seen = NameFolder(wanted_.folder, wanted_.package.bytes);
     if (seen.ok() && *seen == wanted_.package) return OkStatus();
+    // Whatever was changed there since: what programs leave there is the tuner's too.
+    if (!wanted_.is_elsewhere) {
+      TUNE_ASSIGN_OR_RETURN(const bool is_shared,
+                            IsShared(wanted_.folder, /*is_of_programs=*/true));
+      if (is_shared) return OkStatus();
+    }
     if (means_.cache.empty()) return NoCache();
     TUNE_ASSIGN_OR_RETURN(
         HeldPackage package,
         PackageStore(means_.cache, interruption_).Obtain(wanted_.package, means_.dial));
-    // It is the folder that was packed, and has what programs have left there since.
+    // It is a copy of the folder that was packed, and has what programs have left there since.
     if (HasAllOf(package.folder, wanted_.folder, wanted_.package)) return OkStatus();
     found_.place.folder = std::move(package.folder);
     held.push_back(std::move(package.hold));
@@ -83,7 +89,7 @@ class PlaceSearch {
   Status FindArtifacts() {
     found_.artifacts = wanted_.artifacts;
     if (wanted_.artifacts.empty()) return OkStatus();
-    TUNE_ASSIGN_OR_RETURN(const bool is_shared, IsShared());
+    TUNE_ASSIGN_OR_RETURN(const bool is_shared, IsShared(wanted_.artifacts, false));
     if (is_shared) return OkStatus();
     if (means_.cache.empty()) return NoCache();
     found_.storage = CheckpointStorage::kTuner;
@@ -94,11 +100,13 @@ class PlaceSearch {
     return MakeFolderSynced(found_.artifacts);
   }
 
-  Result<bool> IsShared() {
-    const Nonce nonce(wanted_.artifacts);
+  // Whether the tuner sees what is written there.
+  Result<bool> IsShared(const std::string& folder, bool is_of_programs) {
+    const Nonce nonce(folder);
     if (!nonce.is_written()) return false;
     while (true) {
-      const Result<bool> seen = means_.checkpoints->Sees({nonce.text(), sweep_}, stop_);
+      const Result<bool> seen =
+          means_.checkpoints->Sees({nonce.text(), sweep_, is_of_programs}, stop_);
       if (seen.status().code() != StatusCode::kUnavailable) return seen;
       if (interruption_.Waits(Milliseconds(limits::kReconnectMs))) return seen;
     }

@@ -1,9 +1,9 @@
 // Finds out where sweeps run on this machine, beside the worker's loop: the folder of its
 // programs, which is fetched if need be, and where what its trials save goes.
 //
-// A worker that sees the tuner's folder, with the same content, uses that; any other has a copy of
-// its own (package/package_store.h). Whether it shares the artifact folder is found out by writing
-// something there that the tuner then sees, or not.
+// A worker that has the tuner's folder, or one with the same content at its place, uses that; any
+// other has a copy of its own (package/package_store.h). Whether it shares a folder with the tuner
+// is found out by writing something there that the tuner then sees, or not.
 //
 // Thread rule: Begin and the destructor from one thread, which they never keep waiting but for a
 // moment. The answer comes from a thread of the fetcher's.

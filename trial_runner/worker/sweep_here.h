@@ -9,6 +9,7 @@
 
 #include "core/ids.h"
 #include "core/status.h"
+#include "core/time.h"
 #include "core/value.h"
 #include "trial_runner/messages.h"
 #include "trial_runner/worker/work_place.h"
@@ -24,6 +25,9 @@ struct SweepHere {
   std::optional<WantedPlace> wanted = {};  // Asked for.
   std::optional<FoundPlace> found = {};
   std::string unfit = {};  // Why this machine cannot run it; empty: it can, as far as is known.
+  bool was_unfit = false;
+  std::optional<Instant> tries_again = {};  // It may be mended by then: a disk that is mounted.
+  Duration pause = {};                      // Before the last time; longer each time.
   // Their processes ended with others in them. They run alone from now on.
   std::set<TrialNumber> loners = {};
 

@@ -19,12 +19,13 @@ constexpr std::array<std::pair<ReportAnswer, std::string_view>, 4> kAnswers = {{
     {ReportAnswer::kRefused, "refused"},
 }};
 
-constexpr std::array<std::pair<EndDetail, std::string_view>, 5> kDetails = {{
+constexpr std::array<std::pair<EndDetail, std::string_view>, 6> kDetails = {{
     {EndDetail::kBadCheckpoint, "bad_checkpoint"},
     {EndDetail::kDiskFull, "disk_full"},
     {EndDetail::kOwnDiskFull, "own_disk_full"},
     {EndDetail::kRankLost, "rank_lost"},
     {EndDetail::kUnfitMachine, "unfit_machine"},
+    {EndDetail::kAbsentPath, "absent_path"},
 }};
 
 // ---- writing
@@ -172,8 +173,8 @@ Result<FromTrial> ReadEnd(const Value& map) {
   }
   if (!detail.empty() && end.detail == EndDetail::kNone) {
     return InvalidArgument("detail: read '" + detail +
-                           "', expected bad_checkpoint, disk_full, own_disk_full, rank_lost or "
-                           "unfit_machine");
+                           "', expected bad_checkpoint, disk_full, own_disk_full, rank_lost, "
+                           "unfit_machine or absent_path");
   }
   return FromTrial(std::move(end));
 }

@@ -39,7 +39,8 @@
 //       checkpoint or of the user's program; `"detail": "own_disk_full"`: the same, while the one
 //       that the artifacts are on does; `"detail": "rank_lost"`: another rank is gone; all with the
 //       outcome crashed.
-//       `"detail": "unfit_machine"`, with bad_config: this machine has not what the trials need.
+//       `"detail": "unfit_machine"`, with bad_config: this machine has not what the trials need;
+//       `"detail": "absent_path"`: nor a folder or file that may come, with a disk.
 //       The process then waits for the next start.
 // A process may run several attempts at once, each in a lane of its own: a start then says in which
 // (`"lane": 3` beside the message's key: a number from 1 that is never used twice in that process),

@@ -20,9 +20,10 @@ struct WorkPlace {
 
 // On the tuner's machine.
 struct WantedPlace {
-  PackageName package;    // Without a hash: the sweep's programs need no folder.
-  std::string folder;     // The working_dir.
-  std::string artifacts;  // Of the sweep's trials; may be empty.
+  PackageName package;        // Without a hash: the sweep's programs need no folder.
+  std::string folder;         // The working_dir.
+  std::string artifacts;      // Of the sweep's trials; empty: they are known.
+  bool is_elsewhere = false;  // SweepInfo's.
   friend bool operator==(const WantedPlace&, const WantedPlace&) = default;
 };
 

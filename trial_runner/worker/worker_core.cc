@@ -184,7 +184,10 @@ void WorkerCore::OnEnd(ProcessId id, Process& process, int64_t lane, const Trial
   if (is_full_here && !is_winding_down_) {
     return LeaveUnfit("this worker's disk takes no writes: " + said.error, now);
   }
-  const bool is_unfit_here = said.detail == EndDetail::kUnfitMachine && !options_.is_local;
+  const bool is_absent = said.detail == EndDetail::kAbsentPath;
+  const bool is_unfit_here = is_absent
+                                 ? !options_.is_local || IsOfHead()
+                                 : said.detail == EndDetail::kUnfitMachine && !options_.is_local;
   if (is_unfit_here && !is_winding_down_) {
     return BeUnfit(running.start.ref.sweep,
                    "this worker has not what the trials need: " + said.error, now);
@@ -195,7 +198,7 @@ void WorkerCore::OnEnd(ProcessId id, Process& process, int64_t lane, const Trial
     return;
   }
   TrialEnd end = said;
-  if (end.detail == EndDetail::kUnfitMachine) end.detail = EndDetail::kNone;
+  if (end.detail == EndDetail::kUnfitMachine || is_absent) end.detail = EndDetail::kNone;
   if (end.detail == EndDetail::kOwnDiskFull) end.detail = EndDetail::kDiskFull;
   if (is_full_here || is_unfit_here) end = {Outcome::kPreempted, said.error, EndDetail::kNone};
   if (said.outcome == Outcome::kStopped && !running.is_told_to_stop) {
@@ -289,6 +292,9 @@ void WorkerCore::OnTime(Instant now) {
     Tell(Heartbeat{device_use_, cache_.TakeNext(kCachedPerHeartbeatMax)});
     next_heartbeat_ = now + Milliseconds(welcome_->heartbeat_ms);
   }
+  for (auto& [id, sweep] : sweeps_) {
+    if (sweep.tries_again && now >= *sweep.tries_again) TryAgain(id, sweep);
+  }
   for (auto& [id, process] : processes_) CheckDeadlines(id, process, now);
 }
 
@@ -350,6 +356,7 @@ std::optional<Instant> WorkerCore::NextDeadline() const {
     consider(reconnect_at_);
     if (!IsAway()) consider(std::max(last_heard_, connected_at_) + SilenceMax());
   }
+  for (const auto& [id, sweep] : sweeps_) consider(sweep.tries_again);
   for (const auto& [id, process] : processes_) {
     consider(process.kill_at);
     for (const auto& [lane, running] : process.running) {

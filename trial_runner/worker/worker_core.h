@@ -3,11 +3,9 @@
 // be done comes out as effects, performed in order by worker_loop.
 //
 // A program of the user's runs in the folder that the tuner has packed: a worker of another machine
-// begins attempts, and holds them back until that folder is found or fetched. Where it cannot be
-// had, that is this machine's fault, not the trials': they are given back, and the worker ends.
-//
-// It may work for several sweeps of its tuner at once; what of them it needs to know comes before
-// their first attempts. A process runs the attempts of one sweep.
+// holds attempts back until that folder is found or fetched. Where it cannot be had, they are given
+// back; the worker ends, or, a head's, goes on with other sweeps and tries that one again later.
+// What it needs to know of a sweep comes before its first attempt, and a process runs one sweep's.
 //
 // Attempts that fuse (trial_runner/fusion.h) share a process, each in a lane of its own. One of
 // them is ended by itself: it is asked to leave, and if it does not in time, the process goes.
@@ -242,7 +240,9 @@ class WorkerCore {
   void Wind(Instant now);
   // It can run nothing (of a sweep), for a reason that a person must mend.
   void LeaveUnfit(const std::string& text, Instant now);
-  void BeUnfit(ExperimentId sweep, const std::string& text, Instant now);
+  void BeUnfit(ExperimentId sweep, const std::string& text, Instant now, bool may_pass = true);
+  void TryAgain(ExperimentId id, SweepHere& sweep);
+  bool IsOfHead() const { return welcome_ && welcome_->is_head; }
   void ExitIfDone();
   static TrialEnd EndOf(const Running& running, const ProcessEnd& end);
   static size_t OthersIn(const Process& process);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "core/limits.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/worker/worker_core.h"
 
@@ -69,16 +70,18 @@ Fusion WorkerCore::FusionFor(const StartAttempt& start) const {
   return fusion;
 }
 
-// A local worker shares its tuner's disk.
+// A local worker shares its tuner's disk, which may not be that of who submitted the sweep.
 bool WorkerCore::KnowsPlace(const SweepHere& sweep) const {
-  return options_.is_local || sweep.found.has_value();
+  return sweep.found.has_value() || (options_.is_local && !sweep.info.is_elsewhere);
 }
 
 void WorkerCore::AskForPlace(const StartAttempt& start) {
   SweepHere& sweep = sweeps_.at(start.ref.sweep);
   if (sweep.wanted) return;
-  const std::string artifacts = start.artifact_dir.substr(0, start.artifact_dir.rfind('/'));
-  sweep.wanted = WantedPlace{sweep.info.package, sweep.working_folder, artifacts};
+  std::string artifacts;
+  if (!options_.is_local) artifacts = start.artifact_dir.substr(0, start.artifact_dir.rfind('/'));
+  sweep.wanted = WantedPlace{sweep.info.package, sweep.working_folder, std::move(artifacts),
+                             sweep.info.is_elsewhere};
   effects_.push_back(FindPlace{start.ref.sweep, *sweep.wanted});
 }
 
@@ -156,17 +159,30 @@ void WorkerCore::LeaveUnfit(const std::string& text, Instant now) {
   Wind(now);
 }
 
-void WorkerCore::BeUnfit(ExperimentId id, const std::string& text, Instant now) {
-  if (!welcome_ || !welcome_->is_head) return LeaveUnfit(text, now);
+void WorkerCore::BeUnfit(ExperimentId id, const std::string& text, Instant now, bool may_pass) {
+  if (!IsOfHead()) return LeaveUnfit(text, now);
   SweepHere& sweep = sweeps_.at(id);
   if (is_winding_down_ || !sweep.unfit.empty()) return;
   sweep.unfit = CutError(text);
+  sweep.was_unfit = true;
+  if (may_pass) {
+    sweep.pause = std::clamp(sweep.pause + sweep.pause, Milliseconds(limits::kTryAgainMs),
+                             Milliseconds(limits::kTryAgainMsMax));
+    sweep.tries_again = now + sweep.pause;
+  }
   Complain(sweep.info.experiment + ": " + sweep.unfit);
   Tell(SweepUnfit{id, sweep.unfit});
   for (auto& [process_id, process] : processes_) {
     if (process.sweep != id || process.running.empty()) continue;
     GiveBackAll(process_id, process, {Outcome::kPreempted, text, EndDetail::kNone}, true, now);
   }
+}
+
+void WorkerCore::TryAgain(ExperimentId id, SweepHere& sweep) {
+  sweep.tries_again.reset();
+  sweep.unfit.clear();
+  if (!sweep.found) sweep.wanted.reset();
+  Tell(SweepUnfit{id, ""});
 }
 
 // One that runs what it fuses with; else an idle process of the sweep, or of none yet, that has

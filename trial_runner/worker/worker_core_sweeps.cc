@@ -30,7 +30,7 @@ void WorkerCore::On(const Welcome& message, Instant now) {
   for (const SweepInfo& info : message.sweeps) TakeUp(info, now);
   if (!std::exchange(is_up_, true)) {
     for (const auto& [id, sweep] : sweeps_) {
-      if (!sweep.unfit.empty()) Tell(SweepUnfit{id, sweep.unfit});
+      if (sweep.was_unfit) Tell(SweepUnfit{id, sweep.unfit});
     }
     SendAgain();
   }
@@ -40,7 +40,7 @@ void WorkerCore::On(const Welcome& message, Instant now) {
 std::string WorkerCore::Named(const AttemptRef& ref) const {
   const std::string number = std::to_string(ref.trial.value);
   const auto sweep = sweeps_.find(ref.sweep);
-  const bool are_several = welcome_ && welcome_->is_head && sweep != sweeps_.end();
+  const bool are_several = IsOfHead() && sweep != sweeps_.end();
   return "trial " + (are_several ? sweep->second.info.experiment + "/" : "") + number;
 }
 
@@ -55,11 +55,11 @@ void WorkerCore::On(const SweepOver& message, Instant now) {
 
 void WorkerCore::CheckVariables(Instant now) {
   // A tuner of one sweep has looked at its own environment itself.
-  const bool is_looked_at = options_.is_local && !(welcome_ && welcome_->is_head);
+  const bool is_looked_at = options_.is_local && !IsOfHead();
   if (!options_.has_variable || is_looked_at) return;
   for (const auto& [id, sweep] : sweeps_) {
     for (const std::string& name : VariablesFromEnvironment(sweep.trainable)) {
-      if (!options_.has_variable(name)) BeUnfit(id, DescribeMissingVariable(name), now);
+      if (!options_.has_variable(name)) BeUnfit(id, DescribeMissingVariable(name), now, false);
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "trial_runner/package/artifact_depot.h"
+#include "trial_runner/working_folder.h"
 
 namespace tune {
 
@@ -34,11 +35,13 @@ Result<std::unique_ptr<Doors>> Doors::Open(const DoorOptions& options, const Clo
   return doors;
 }
 
-Status Doors::AddSweep(ExperimentId id, const std::string& name,
+Status Doors::AddSweep(ExperimentId id, const std::string& name, const ExperimentSpec& spec,
                        std::shared_ptr<const PackageSource> package) {
   if (listens()) {
-    TUNE_ASSIGN_OR_RETURN(auto depot, ArtifactDepot::Make({options_.artifacts_dir + "/" + name,
-                                                           options_.checkpoint_bytes_max}));
+    TUNE_ASSIGN_OR_RETURN(
+        auto depot,
+        ArtifactDepot::Make({options_.artifacts_dir + "/" + name, options_.checkpoint_bytes_max,
+                             WorkingFolder(spec.trainable, spec.base_dir)}));
     depots_.Add(id, std::move(depot));
   }
   if (package == nullptr) return OkStatus();

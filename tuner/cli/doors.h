@@ -19,6 +19,7 @@
 #include "trial_runner/package/sweep_depots.h"
 #include "trial_runner/package_shelf.h"
 #include "tuner/cli/listening.h"
+#include "tuner/experiment_spec.h"
 
 namespace tune {
 
@@ -38,7 +39,8 @@ class Doors {
                                              IncomingSink& sink);
 
   // A sweep's checkpoints come in, and its package, if it has one, goes out, from now on.
-  Status AddSweep(ExperimentId id, const std::string& name,
+  // `spec`: says where its programs run.
+  Status AddSweep(ExperimentId id, const std::string& name, const ExperimentSpec& spec,
                   std::shared_ptr<const PackageSource> package);
   void DropSweep(ExperimentId id);
 

@@ -135,8 +135,9 @@ class Conductor {
                      surroundings_.token_validity, surroundings_.checkpoint_bytes_max,
                      surroundings_.has_local_worker(), WorkerId{last_worker.value + 1}},
                     clock_, queue_));
-    TUNE_RETURN_IF_ERROR(
-        doors_->AddSweep(experiment_.id, experiment_.name, surroundings_.package.packed));
+    TUNE_RETURN_IF_ERROR(doors_->AddSweep(experiment_.id, experiment_.name,
+                                          controller_.options().spec,
+                                          surroundings_.package.packed));
     local_worker_.emplace(LocalWorkerOptions{surroundings_.program_dir, surroundings_.local,
                                              surroundings_.trainable_kind,
                                              doors_->gateway().address(), doors_->local_secret()});

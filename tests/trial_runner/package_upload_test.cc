@@ -1,0 +1,75 @@
+#include "trial_runner/package/package_upload.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/tuner/temp_folder.h"
+#include "trial_runner/package/kept_package.h"
+#include "trial_runner/package/sha256.h"
+
+namespace tune {
+namespace {
+
+class PackageUploadTest : public ::testing::Test {
+ protected:
+  static PackageName Named(const std::string& text) {
+    Sha256 hash;
+    hash.Add(text);
+    return {hash.Finish(), static_cast<int64_t>(text.size())};
+  }
+  std::string Kept(const PackageName& name) const {
+    const auto package = OpenKeptPackage(folder_ / "packages", name);
+    return package.ok() ? *(*package)->Read(0, 1000) : package.status().message();
+  }
+
+  TempFolder folder_;
+  PackageUpload upload_{folder_ / "packages"};
+};
+
+TEST_F(PackageUploadTest, ComesInBitByBitAndIsKeptOnceItIsWhole) {
+  const PackageName name = Named("abcdef");
+  EXPECT_EQ(upload_.Have(name), 0);
+  EXPECT_EQ(*upload_.Append(name, 0, "abc"), 3);
+  EXPECT_EQ(upload_.Have(name), 3);
+  EXPECT_FALSE(OpenKeptPackage(folder_ / "packages", name).ok());
+  // Another process goes on.
+  PackageUpload next(folder_ / "packages");
+  EXPECT_EQ(*next.Append(name, 3, "def"), 6);
+  EXPECT_EQ(Kept(name), "abcdef");
+  EXPECT_EQ(upload_.Have(name), 6);
+  EXPECT_EQ(*upload_.Append(name, 0, "abc"), 6) << "it is there";
+}
+
+TEST_F(PackageUploadTest, WhatDoesNotFollowIsNotTaken) {
+  const PackageName name = Named("abcdef");
+  EXPECT_EQ(*upload_.Append(name, 0, "abc"), 3);
+  EXPECT_EQ(upload_.Append(name, 0, "abc").status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(upload_.Append(name, 4, "ef").status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(upload_.Append(name, 3, "defg").status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(*upload_.Append(name, 3, "def"), 6);
+  EXPECT_EQ(Kept(name), "abcdef");
+}
+
+TEST_F(PackageUploadTest, WhatIsNotWhatWasNamedBeginsAnew) {
+  const PackageName name = Named("abcdef");
+  EXPECT_EQ(upload_.Append(name, 0, "abcxyz").status().code(), StatusCode::kDataLoss);
+  EXPECT_EQ(upload_.Have(name), 0);
+  EXPECT_EQ(*upload_.Append(name, 0, "abcdef"), 6);
+  EXPECT_EQ(Kept(name), "abcdef");
+}
+
+TEST_F(PackageUploadTest, TwoComeInBesideEachOther) {
+  const PackageName first = Named("first");
+  const PackageName second = Named("second");
+  EXPECT_EQ(*upload_.Append(first, 0, "fi"), 2);
+  EXPECT_EQ(*upload_.Append(second, 0, "sec"), 3);
+  EXPECT_EQ(*upload_.Append(first, 2, "rst"), 5);
+  EXPECT_EQ(*upload_.Append(second, 3, "ond"), 6);
+  EXPECT_EQ(Kept(first), "first");
+  EXPECT_EQ(Kept(second), "second");
+}
+
+}  // namespace
+}  // namespace tune

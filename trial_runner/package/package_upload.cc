@@ -1,0 +1,70 @@
+#include "trial_runner/package/package_upload.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <span>
+
+#include "core/limits.h"
+#include "core/posix/durable_file.h"
+#include "core/posix/file_descriptor.h"
+#include "trial_runner/package/kept_package.h"
+#include "trial_runner/package/package_piece.h"
+#include "trial_runner/package/sha256.h"
+
+namespace tune {
+namespace {
+
+Result<std::string> HashOf(int fd, int64_t bytes) {
+  Sha256 hash;
+  for (int64_t at = 0; at < bytes;) {
+    TUNE_ASSIGN_OR_RETURN(const std::string piece,
+                          ReadPackagePiece(fd, bytes, at, limits::kPackagePieceBytes));
+    hash.Add(piece);
+    at += static_cast<int64_t>(piece.size());
+  }
+  return hash.Finish();
+}
+
+}  // namespace
+
+int64_t PackageUpload::Have(const PackageName& name) const {
+  if (OpenKeptPackage(folder_, name).ok()) return name.bytes;
+  struct stat info = {};
+  return stat(PartOf(name).c_str(), &info) == 0 ? static_cast<int64_t>(info.st_size) : 0;
+}
+
+Result<int64_t> PackageUpload::Append(const PackageName& name, int64_t from,
+                                      std::string_view piece) {
+  const int64_t have = Have(name);
+  if (have == name.bytes) return have;
+  const int64_t size = static_cast<int64_t>(piece.size());
+  if (from != have || size > name.bytes - have) {
+    return FailedPrecondition("read " + std::to_string(size) + " bytes from " +
+                              std::to_string(from) + " on, expected those from " +
+                              std::to_string(have) + " of " + std::to_string(name.bytes));
+  }
+  TUNE_RETURN_IF_ERROR(MakeFolderSynced(folder_));
+  if (chmod(folder_.c_str(), 0700) != 0) return ErrnoStatus("make private", folder_);
+  const std::string part = PartOf(name);
+  const FileDescriptor file(
+      open(part.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.is_open()) return ErrnoStatus("create", part);
+  const Status written = WriteAll(file.get(), std::as_bytes(std::span(piece)), part);
+  if (!written.ok()) {
+    (void)ftruncate(file.get(), static_cast<off_t>(have));
+    return written;
+  }
+  if (have + size < name.bytes) return have + size;
+  TUNE_ASSIGN_OR_RETURN(const std::string sha256, HashOf(file.get(), name.bytes));
+  if (sha256 != name.sha256) {
+    (void)unlink(part.c_str());
+    return DataLoss("what came is not what was named");
+  }
+  if (fsync(file.get()) != 0) return ErrnoStatus("sync", part);
+  TUNE_RETURN_IF_ERROR(RenameSynced(part, folder_ + "/" + name.sha256));
+  return name.bytes;
+}
+
+}  // namespace tune
