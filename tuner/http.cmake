@@ -25,9 +25,11 @@ add_custom_command(OUTPUT ${web}/page_files.cc
   COMMENT "Building the page" VERBATIM)
 tune_library(tune_http
   SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/http/answer_pump.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/fair_places.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/gzip.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/beast_message.cc
+    ${CMAKE_CURRENT_LIST_DIR}/http/http_client.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/http_message.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/http_server.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/page_guard.cc
@@ -35,17 +37,23 @@ tune_library(tune_http
   DEPS tune_core tune_network_address OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB)
 tune_library(tune_page
   SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/cli/child_process.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/command_output.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/outward_host.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/own_file.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/page_place.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/page_report_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/plot_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/remote_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/secret_environment.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/ui_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/working_package.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/aside.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/chart.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/chart_svg.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/chart_text.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/charts.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/client_api.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/markdown_report.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/metrics_page.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/metric_ranges.cc

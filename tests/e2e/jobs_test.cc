@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "tests/e2e/join_line.h"
 #include "tests/e2e/program.h"
 #include "tests/e2e/running_head.h"
 
@@ -97,6 +98,47 @@ TEST(Jobs, OneThatHasNoRoomWaitsAndSaysWhy) {
                   "select e.name from attempts as a join trials as t on t.id = a.trial join "
                   "experiments as e on e.id = t.experiment order by a.started_at"),
             (Rows{"first", "urgent", "second"}));
+}
+
+// Also when what was packed of it has changed since.
+TEST(Jobs, OneOnAWorkerThatSharesTheFolderLeavesItsFilesThere) {
+  TestFolder folder;
+  folder.Write("results.csv", "job\n");
+  auto head = StartHead(folder, {"--cpus", "0", "--listen", "127.0.0.1:0"});
+  const JoinLine join = WaitForJoinLine(*head);
+  for (const std::string name : {"one", "two"}) {
+    ASSERT_EQ(Submit(folder, {"--no-wait", "--name", name},
+                     {"sh", "-c", "echo " + name + " >> results.csv"})
+                  .exit_status,
+              0);
+  }
+  TestFolder cache;
+  Program worker(cache, "tune", join.Worker({"--cpus", "1", "--cache", cache / "cache"}));
+  EXPECT_EQ(RunTune(folder, {"wait", "one", "two"}).exit_status, 0);
+  EXPECT_EQ(folder.Read("results.csv"), "job\none\ntwo\n");
+  worker.Signal(SIGTERM);
+  worker.Wait();
+}
+
+TEST(Jobs, OneWhoseFolderIsNotThereYetWaitsForIt) {
+  TestFolder folder;
+  auto head = StartHead(folder, {"--cpus", "1"});
+  std::filesystem::create_directory(folder / "disk");
+  Submit(folder, {"--no-wait", "--name", "first"},
+         {"sh", "-c", "until test -e go; do sleep 0.01; done"});
+  WaitForRows(folder, "select count(*) from trials where status = 'RUNNING'", {"1"});
+  Submit(folder, {"--no-wait", "--name", "second", "--working-dir", folder / "disk"}, {"pwd"});
+  std::filesystem::rename(folder / "disk", folder / "unmounted");
+  folder.Write("go", "");
+  EXPECT_TRUE(head->WaitForText("second: worker local gets no trials of it"));
+  EXPECT_THAT(RunTune(folder, {"jobs", "--format", "json"}).out,
+              HasSubstr("there is no folder " + (folder / "disk")));
+  head->Signal(SIGKILL);
+  head->Wait();
+  std::filesystem::rename(folder / "unmounted", folder / "disk");
+  head = StartHead(folder, {"--cpus", "1"});
+  EXPECT_EQ(RunTune(folder, {"wait", "second"}).exit_status, 0);
+  EXPECT_EQ(RunTune(folder, {"logs", "second"}).out, folder / "disk" + "\n");
 }
 
 TEST(Jobs, TheSameIdIsTheSameJob) {

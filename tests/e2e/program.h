@@ -44,6 +44,10 @@ class TestFolder {
     std::ofstream(path_ + "/" + name) << text;
     return path_ + "/" + name;
   }
+  std::string Read(const std::string& name) const {
+    std::ifstream in(path_ + "/" + name);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  }
   // Names in the folder, sorted.
   std::vector<std::string> Names() const {
     std::vector<std::string> names;

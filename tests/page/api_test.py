@@ -45,7 +45,7 @@ class Client:
     """One client of a page, whose address somebody printed; over TLS it trusts the certificates of a file alone."""
 
     def __init__(self, address, trusted=None):
-        scheme, self.host, port, self.key = re.search(r"(https?)://(.+):(\d+)/\?key=([0-9a-f]{32})$", address).groups()
+        scheme, self.host, port, self.key = re.search(r"(https?)://(.+):(\d+)/\?key=([0-9a-f]{32})(?:&cert=[0-9a-f]{64})?$", address).groups()
         self.port = int(port)
         self.tls = ssl.create_default_context(cafile=trusted) if scheme == "https" else None
 
@@ -946,6 +946,103 @@ class BeyondThisMachine(unittest.TestCase):
         looks = Client(self.begin("--key-file", "key")[0], self.own)
         looks.key = keys[0][1]
         self.assertEqual(looks.ask("/")[0].status, 200)  # What a viewer was given counts on where nobody acts.
+
+
+class ForClientsElsewhere(unittest.TestCase):
+    """What `tune --head` asks; that it works is seen in tests/e2e/remote_head_test.cc."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        head = subprocess.Popen([TUNE, "head", "--cpus", "1", "--http", "127.0.0.1:0"], cwd=self.folder, text=True, stderr=subprocess.PIPE)
+
+        def end():
+            head.terminate()
+            head.communicate(timeout=60)
+
+        self.addCleanup(end)
+        self.page = Client(next(line for line in head.stderr if "the page of " in line).strip())
+
+    def post(self, path, body, type="application/json", **more):
+        answer, data = self.page.ask("/api/v1" + path, method="POST", body=body, headers={"Content-Type": type}, **more)
+        return answer.status, json.loads(data)
+
+    def command(self, *arguments):
+        connection = self.page.connect()
+        self.addCleanup(connection.close)
+        connection.request("POST", "/api/v1/commands", json.dumps({"arguments": arguments}), {"Authorization": "Bearer " + self.page.key})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+    def test_a_command_is_answered_with_what_it_prints(self):
+        self.assertEqual(self.command("list", "--format", "json"), (200, b"o 3\n[]\nx 0\n"))
+        status, said = self.command("list", "--format", "xml")
+        self.assertEqual((status, said[:2], said[-4:]), (200, b"e ", b"x 2\n"))
+
+    def test_only_the_key_itself_opens_these_doors(self):
+        cookie = self.page.ask("/?key=" + self.page.key, key=False)[0].headers["Set-Cookie"].split(";")[0]
+        own = f"http://127.0.0.1:{self.page.port}"
+        for path in ("/commands", "/submissions", "/packages/" + "a" * 64):
+            for headers in ({}, {"Cookie": cookie, "Origin": own}, {"Authorization": "Bearer " + "0" * 32}):
+                answer, data = self.page.ask("/api/v1" + path, method="POST", key=False, body="{}",
+                                             headers={"Content-Type": "application/json", **headers})
+                self.assertEqual((answer.status, json.loads(data)), (401, {"error": "the key that was sent is not one of this head's"}))
+
+    def test_what_cannot_be_read_is_told_in_a_line(self):
+        for body in ("", "{", "[]", "{}", '{"arguments": []}', '{"arguments": "list"}', '{"arguments": [1]}', '{"arguments": ["list"], "width": "x"}',
+                     '{"arguments": ["run"]}', '{"arguments": ["list", "--db", "/tmp/x.db"]}', '{"arguments": ["li\\u0000st"]}'):
+            status, said = self.post("/commands", body)
+            self.assertEqual(status, 400, (body, said))
+        for body in ("", "{}", '{"tuner": 1, "sweep": "a", "stop": {}}', '{"tuner": 1, "sweep": "a", "submit": {}}',
+                     '{"tuner": 1, "sweep": "a", "submit": {"seed": "1", "spec": "{}", "base_dir": "/", "provenance": "{"}}'):
+            status, said = self.post("/submissions", body)
+            self.assertIn(status, (400, 500), (body, said))
+            self.assertEqual(said["error"].count("\n"), 0)
+        self.assertEqual(self.command("list", "--format", "json")[1], b"o 3\n[]\nx 0\n")
+
+    def test_a_package_comes_in_bit_by_bit(self):
+        text = os.urandom(3000)
+        name = hashlib.sha256(text).hexdigest()
+        at = f"/packages/{name}?bytes=3000"
+        self.assertEqual(self.page.json(at), {"have": 0})
+        self.assertEqual(self.post(at + "&from=0", text[:1000], "application/octet-stream"), (200, {"have": 1000}))
+        self.assertEqual(self.post(at + "&from=0", text[:1000], "application/octet-stream")[0], 409)
+        self.assertEqual(self.post(at + "&from=1000", text[1000:], "application/octet-stream"), (200, {"have": 3000}))
+        self.assertEqual(self.page.json(at), {"have": 3000})
+        self.assertEqual((Path(self.folder) / "tune.artifacts/packages" / name).read_bytes(), text)
+        wrong = "/packages/" + "a" * 64 + "?bytes=4"
+        self.assertEqual(self.post(wrong + "&from=0", b"abcd", "application/octet-stream")[0], 422)
+        self.assertEqual(self.page.json(wrong), {"have": 0})
+        for path in ("/packages/../../etc/passwd?bytes=4", "/packages/xyz?bytes=4", "/packages/" + "a" * 64,
+                     "/packages/" + "a" * 64 + "?bytes=-1", "/packages/" + "a" * 64 + "?bytes=9999999999999"):
+            self.assertIn(self.page.ask("/api/v1" + path)[0].status, (400, 404), path)
+
+    def test_who_goes_away_ends_what_ran_for_it(self):
+        space = Path(self.folder, "space.yaml")
+        space.write_text(ENDLESS)
+        Path(self.folder, "p.sh").write_text("while :; do sleep 1; done\n")
+        subprocess.run([TUNE, "submit", "space.yaml"], cwd=self.folder, check=True, capture_output=True, timeout=60)
+        with contextlib.closing(self.page.connect()) as connection:
+            connection.request("POST", "/api/v1/commands", json.dumps({"arguments": ["logs", "small/0", "-f"]}), {"Authorization": "Bearer " + self.page.key})
+            answer = connection.getresponse()
+            self.assertEqual(answer.status, 200)
+            self.assertEqual(len(self.running()), 1)
+            answer.close()  # It holds the connection, too.
+        while self.running():
+            pass
+
+    def running(self):
+        """Commands that the page runs: processes in its folder that show a log."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
+                if b"logs" in words and os.path.samefile(entry / "cwd", self.folder):
+                    found.append(entry.name)
+            except OSError:
+                continue
+        return found
 
 
 class Started(unittest.TestCase):

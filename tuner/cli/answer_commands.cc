@@ -71,6 +71,7 @@ void AddUi(Commands& commands) {
       ->type_name("FILE");
   commands.Bind(command, [ui = ui](const Invocation& invocation) {
     ui->db_path = invocation.db_path;
+    ui->program_dir = invocation.program_dir;
     ui->is_terminal = OutputWidth() > 0;
     return Answered(UiCommand(*ui, std::cout, std::cerr));
   });
@@ -250,12 +251,18 @@ void AddLogs(Commands& commands) {
       "logs", "What a trial printed.\nExample: tune logs 3\nExample: tune logs food11/3 -f");
   AddTrial(command, logs->trial);
   command->add_flag("-f,--follow", logs->follow, "Goes on until the trial ends");
-  commands.Bind(command, [logs = logs](const Invocation& invocation) {
+  const auto passes_on = std::make_shared<bool>(false);
+  command->add_flag("--exit-status", *passes_on, "With -f: ends as the program of a job did");
+  commands.Bind(command, [logs = logs, passes_on](const Invocation& invocation) {
     logs->db_path = invocation.db_path;
     if (logs->follow && NamesJob(logs->db_path, logs->trial)) {
       const int ended =
           FollowJob(logs->db_path, logs->trial, RealClock(), WaitForCtrlC, std::cout, std::cerr);
-      return Answered(ended == kExitLeft ? ended : 0);
+      return Answered(ended == kExitLeft || *passes_on ? ended : 0);
+    }
+    if (*passes_on) {
+      std::cerr << "tune: --exit-status: is for following a job: tune logs JOB -f --exit-status\n";
+      return Answered(2);
     }
     return Answered(LogsCommand(*logs, Wait, std::cout, std::cerr));
   });

@@ -28,7 +28,7 @@ std::string DescribeEnding(int wait_status) {
 
 Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(
     const std::string& program, const std::vector<std::string>& arguments,
-    const std::vector<std::string>& environment, int output) {
+    const std::vector<std::string>& environment, int output, int error) {
   std::vector<char*> argv;
   argv.push_back(const_cast<char*>(program.c_str()));
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
@@ -46,7 +46,13 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(127);  // The tuner died before prctl.
-    if (output >= 0 && (dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)) {
+    if (output >= 0) {                    // Nobody types for it.
+      const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+      if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0) _exit(127);
+    }
+    const int errors = error >= 0 ? error : output;
+    if ((output >= 0 && dup2(output, STDOUT_FILENO) < 0) ||
+        (errors >= 0 && dup2(errors, STDERR_FILENO) < 0)) {
       _exit(127);
     }
     sigset_t none;
@@ -67,6 +73,7 @@ bool ChildProcess::HasEnded() {
   if (waitpid(pid_, &wait_status, WNOHANG) != pid_) return false;
   has_ended_ = true;
   ending_ = DescribeEnding(wait_status);
+  exit_status_ = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
   return true;
 }
 

@@ -20,11 +20,11 @@ class ChildProcess {
  public:
   // `program`: its path; `arguments` without the program's name; `environment`: what its
   // environment has besides ours, "NAME=value"; `output`: a descriptor that becomes its standard
-  // output and error, below 0: it has ours.
+  // output and error, below 0: it has ours; `error`: its standard error alone.
   static Result<std::unique_ptr<ChildProcess>> Start(const std::string& program,
                                                      const std::vector<std::string>& arguments,
                                                      const std::vector<std::string>& environment,
-                                                     int output = -1);
+                                                     int output = -1, int error = -1);
   // Asks it to end (SIGTERM), kills its group if it has not ended within two seconds, and waits for
   // it.
   ~ChildProcess();
@@ -36,6 +36,7 @@ class ChildProcess {
   bool HasEnded();
   // After HasEnded: "exit status 1", "signal 9 (Killed)".
   const std::string& ending() const { return ending_; }
+  int exit_status() const { return exit_status_; }  // 128 and its number after a signal.
 
  private:
   explicit ChildProcess(pid_t pid) : pid_(pid) {}
@@ -43,6 +44,7 @@ class ChildProcess {
   pid_t pid_;
   bool has_ended_ = false;
   std::string ending_;
+  int exit_status_ = 0;
 };
 
 }  // namespace tune

@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <cstdlib>
 #include <iostream>
 
 #include "core/check.h"
+#include "core/posix/environment.h"
 #include "tuner/cli/listening.h"
+#include "tuner/cli/live_view.h"
 #include "tuner/cli/trial_lookup.h"
 
 namespace tune {
@@ -125,6 +128,9 @@ std::function<std::string(const std::string&)> IntegerFrom(int64_t min) {
 }
 
 size_t OutputWidth() {
+  if (const std::string width = EnvironmentText(kRemoteWidth); !width.empty()) {
+    return static_cast<size_t>(std::atoi(width.c_str()));
+  }
   winsize window{};
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
 }

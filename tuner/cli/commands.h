@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,14 +16,16 @@
 #include "core/time.h"
 #include "tuner/cli/page_place.h"
 #include "tuner/cli/text_table.h"
+#include "tuner/http/http_client.h"
 
 namespace tune {
 
 // What a command is given besides its own options.
 struct Invocation {
-  std::string db_path;       // Without symbolic links (FollowLinks).
-  std::string program_dir;   // Of this program: the others are beside it.
-  std::string command_line;  // Whole, as it was said.
+  std::string db_path;            // Without symbolic links (FollowLinks).
+  std::optional<HttpPlace> head;  // In place of the database: one elsewhere.
+  std::string program_dir;        // Of this program: the others are beside it.
+  std::string command_line;       // Whole, as it was said.
 };
 
 class Commands {

@@ -115,6 +115,7 @@ void AddSubmit(Commands& commands) {
   AddJobOptions(command, *submit);
   commands.Bind(command, [submit = submit](const Invocation& invocation) {
     submit->run.db_path = invocation.db_path;
+    submit->head = invocation.head;
     submit->run.program_dir = invocation.program_dir;
     submit->run.command_line = invocation.command_line;
     submit->run.data_dir = EnvironmentText("FOOD11_DATA_DIR");

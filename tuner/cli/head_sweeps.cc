@@ -8,6 +8,7 @@
 #include "core/posix/real_clock.h"
 #include "trial_runner/package/kept_package.h"
 #include "trial_runner/placement.h"
+#include "trial_runner/working_folder.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/artifact_cleanup.h"
 #include "tuner/cli/complain.h"
@@ -138,6 +139,12 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
                         InterpretStoredSpec(submission.spec, name, submission.base_dir,
                                             /*require_trainable=*/true));
   TUNE_RETURN_IF_ERROR(CheckNew(name, spec));
+  const bool needs_package =
+      provenance->is_elsewhere && !WorkingFolder(spec.trainable, spec.base_dir).empty();
+  if (needs_package) {
+    TUNE_RETURN_IF_ERROR(
+        OpenKeptPackage(PackagesDirOf(parts_.db_path), provenance->package).status().At("package"));
+  }
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   TUNE_ASSIGN_OR_RETURN(EarlierSweep earlier,
                         ReadEarlierAtStart(spec, space, parts_.clock.Now(), parts_.store));
@@ -180,22 +187,25 @@ Status HeadSweeps::Admit(const StoredExperiment& experiment) {
   OpenSweep& open = parts_.controller.At(id);
   names_[id] = experiment.name;
   programs_.erase(id);
-  programs_.try_emplace(id, open.sweep.options().spec, experiment.provenance,
-                        open.sweep.doubts().program_changes());
   const Result<Provenance> provenance = DecodeProvenance(experiment.provenance);
+  const bool is_elsewhere = provenance.ok() && provenance->is_elsewhere;
+  if (!is_elsewhere) {
+    programs_.try_emplace(id, open.sweep.options().spec, experiment.provenance,
+                          open.sweep.doubts().program_changes());
+  }
   std::shared_ptr<const PackageSource> package;
   if (provenance.ok() && !provenance->package.sha256.empty()) {
     auto kept = OpenKeptPackage(PackagesDirOf(parts_.db_path), provenance->package);
     if (kept.ok()) {
       package = *std::move(kept);
       packages_[id] = package->name().sha256;
-      open.sweep.Offer(package->name());
+      open.sweep.Offer(package->name(), provenance->is_elsewhere);
     } else {
       LogOfHead("warning: " + experiment.name +
                 ": workers of other machines cannot have its folder: " + kept.status().message());
     }
   }
-  return parts_.doors.AddSweep(id, experiment.name, std::move(package));
+  return parts_.doors.AddSweep(id, experiment.name, open.sweep.options().spec, std::move(package));
 }
 
 void HeadSweeps::Leave(const EndOfExperiment& end) {

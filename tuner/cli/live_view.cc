@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "core/counted.h"
+#include "core/posix/environment.h"
 #include "tuner/alike_failures.h"
 #include "tuner/best_trial.h"
 #include "tuner/cli/sweep_lookup.h"
@@ -178,7 +179,9 @@ std::string ShellQuoted(const std::string& text) {
 std::string ShellCommand(const std::string& verb, const std::string& sweep,
                          const std::string& db_path) {
   return "tune " + verb + " " + ShellQuoted(sweep) +
-         (db_path == "tune.db" ? "" : " --db " + ShellQuoted(db_path));
+         (db_path == "tune.db" || !EnvironmentText(kRemoteWidth).empty()
+              ? ""
+              : " --db " + ShellQuoted(db_path));
 }
 
 std::string RenderSummary(const SweepSummary& summary) {

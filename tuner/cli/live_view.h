@@ -157,6 +157,9 @@ struct SweepSummary {
 // A word as a shell takes it.
 std::string ShellQuoted(const std::string& text);
 
+// Set where a command is run for who asks from elsewhere: how wide their terminal is.
+inline constexpr char kRemoteWidth[] = "TUNE_REMOTE_WIDTH";
+
 // A command for a person to copy, as a shell takes it: "tune resume food11 --db other.db".
 std::string ShellCommand(const std::string& verb, const std::string& sweep,
                          const std::string& db_path);

@@ -14,12 +14,14 @@
 #include "core/posix/environment.h"
 #include "core/posix/link_path.h"
 #include "core/posix/process_limits.h"
+#include "core/posix/real_clock.h"
 #include "core/spaced_number.h"
 #include "trial_runner/worker/worker_command_line.h"
 #include "tuner/cli/command_texts.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/page_report_command.h"
+#include "tuner/cli/remote_command.h"
 #include "tuner/cli/report_command.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/cli/version_text.h"
@@ -145,6 +147,57 @@ std::string WhatIsWrong(const CLI::App& app, const CLI::ParseError& error) {
   return "there is no command '" + rest[0] + "'" + tune::DidYouMean(rest[0], known);
 }
 
+// --db, --head.
+void AddPlaces(CLI::App& app, std::string& db_path, std::string& head) {
+  db_path = tune::EnvironmentText("TUNE_DB");
+  if (db_path.empty()) db_path = "tune.db";
+  app.add_option("--db", db_path, "The database (or TUNE_DB)")
+      ->type_name("FILE")
+      ->capture_default_str();
+  app.add_option("--head", head,
+                 "A head elsewhere, in place of a database: its address, or a file that holds it "
+                 "(or TUNE_HEAD)")
+      ->type_name("ADDRESS");
+  app.fallthrough();
+}
+
+// Where the command works: on a head elsewhere, or on a database of this machine.
+tune::Result<std::optional<tune::HttpPlace>> HeadOf(const CLI::App& app, const std::string& given) {
+  const std::string command = app.get_subcommands().front()->get_name();
+  const bool has_database = app.get_option("--db")->count() > 0;
+  if (app.get_option("--head")->count() > 0) {
+    if (has_database) return tune::InvalidArgument("--head, --db: expected one of them");
+    auto head = tune::ReadHead(given);
+    if (head.ok() && !*head) return tune::InvalidArgument("--head: read '', expected an address");
+    return head.ok() ? std::move(head) : head.status().At("--head");
+  }
+  const std::string set = tune::EnvironmentText("TUNE_HEAD");
+  if (set.empty() || has_database || tune::NeedsNoDatabase(command)) {
+    return std::optional<tune::HttpPlace>();
+  }
+  if (!tune::EnvironmentText("TUNE_DB").empty()) {
+    return tune::InvalidArgument(
+        "TUNE_HEAD and TUNE_DB are both set: unset one of them, or say --head or --db");
+  }
+  auto head = tune::ReadHead(set);
+  return head.ok() ? std::move(head) : head.status().At("TUNE_HEAD");
+}
+
+// `arguments`: as they were said. Where they are meant for is left out.
+int RunThere(const tune::HttpPlace& head, std::vector<std::string> arguments) {
+  for (auto it = arguments.begin(); it != arguments.end() && *it != "--";) {
+    const bool is_option = *it == "--head" && it + 1 != arguments.end();
+    if (is_option || it->starts_with("--head=")) {
+      it = arguments.erase(it, it + (is_option ? 2 : 1));
+    } else {
+      ++it;
+    }
+  }
+  return tune::Answered(
+      tune::RunRemoteCommand(head, arguments, static_cast<int>(tune::OutputWidth()),
+                             tune::RealClock(), tune::WaitForCtrlC, std::cout, std::cerr));
+}
+
 // "tune help run tells its options"
 std::string HelpFor(const CLI::App& app) {
   const std::vector<CLI::App*> said = app.get_subcommands();
@@ -166,12 +219,8 @@ int main(int argc, char** argv) {
   CLI::App app{"Finds good hyperparameters.\nExample: tune run space.yaml --samples 16", "tune"};
   app.set_version_flag("--version", [&program_dir] { return tune::VersionText(program_dir); });
   app.require_subcommand(1);
-  std::string db_path = tune::EnvironmentText("TUNE_DB");
-  if (db_path.empty()) db_path = "tune.db";
-  app.add_option("--db", db_path, "The database (or TUNE_DB)")
-      ->type_name("FILE")
-      ->capture_default_str();
-  app.fallthrough();
+  std::string db_path, head_text;
+  AddPlaces(app, db_path, head_text);
 
   tune::Commands commands(app);
   commands.SetGroup("Running sweeps");
@@ -212,6 +261,12 @@ int main(int argc, char** argv) {
     std::cerr << "tune: --db: read '', expected the path of a file such as tune.db\n";
     return 2;
   }
+  const auto head = HeadOf(app, head_text);
+  if (!head.ok()) return tune::Complain(head.status());
+  if (*head && app.get_subcommands().front()->get_name() != "submit") {
+    return RunThere(**head, {argv + 1, argv + argc});
+  }
   // The lock, the artifacts and the socket are named after the database: it must have one name.
-  return commands.Run({tune::FollowLinks(db_path), program_dir, CommandLine(argv[0], arguments)});
+  return commands.Run(
+      {tune::FollowLinks(db_path), *head, program_dir, CommandLine(argv[0], arguments)});
 }

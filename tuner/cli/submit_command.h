@@ -4,6 +4,7 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "tuner/cli/job_spec.h"
 #include "tuner/cli/run_command.h"
 #include "tuner/cli/status_command.h"
+#include "tuner/http/http_client.h"
 
 namespace tune {
 
@@ -21,6 +23,7 @@ struct SubmitOptions {
   JobOptions job;                  // Of a program: resources and the like.
   bool no_wait = false;            // A job's name is printed, and it is left alone.
   std::string id;                  // The same id again is the same sweep or job; empty: drawn.
+  std::optional<HttpPlace> head;   // Elsewhere; nothing: that of run.db_path.
 };
 
 // What can be checked here is checked as tune run does, and the working folder is packed, if other

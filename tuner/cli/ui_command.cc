@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "trial_runner/network_address.h"
 #include "trial_runner/package/sha256.h"
 #include "trial_runner/version.h"
+#include "tuner/cli/client_api.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/outward_host.h"
 #include "tuner/http/http_server.h"
@@ -69,6 +71,15 @@ Result<std::string> ReadKeyFile(const std::string& path) {
   return InvalidArgument(path + ": read " + std::to_string(key.size()) +
                          " bytes, expected a line of 32 letters or more, A-Z a-z 0-9 - _; remove "
                          "it, and one is made");
+}
+
+// "AB:CD" without its colons, in lower case.
+std::string Digits(const std::string& fingerprint) {
+  std::string digits;
+  for (const char c : fingerprint) {
+    if (c != ':') digits += static_cast<char>(std::tolower(c));
+  }
+  return digits;
 }
 
 HttpAnswer FileAnswer(const std::string& path) {
@@ -134,8 +145,10 @@ Status Serve(const UiOptions& options, std::ostream& out, std::ostream& err) {
   const PageKeys keys = {key, ViewerKeyOf(key)};
   const PageGuard guard(keys, options.act ? PageRights::kAct : PageRights::kLook,
                         tls ? PageGuard::Channel::kTls : PageGuard::Channel::kPlain, DrawWord);
+  ClientApi clients(options.db_path, options.program_dir, clock);
   const auto answer = [&](const HttpRequest& request) {
     if (std::optional<HttpAnswer> stopped = guard.Stop(request)) return *std::move(stopped);
+    if (IsForPrograms(request.path)) return clients.Answer(request, guard.ProgramRightsOf(request));
     if (request.path == "/metrics") return metrics->Answer();
     const bool is_data = request.path.starts_with("/api/");
     return is_data ? api->Answer(request, guard.RightsOf(request)) : FileAnswer(request.path);
@@ -160,8 +173,11 @@ Status Serve(const UiOptions& options, std::ostream& out, std::ostream& err) {
   address.port = (*server)->port();
   if (address.is_any()) address.host = OutwardHost();
   const std::string page = (tls ? "https://" : "http://") + address.ToText() + "/?key=";
-  out << "the page of " << options.db_path << ": " << page << keys.user << "\n";
-  if (tls && options.act) out << "for those who only look: " << page << keys.viewer << "\n";
+  // By it clients (--head) know whom they ask; browsers pass it over.
+  const std::string cert =
+      tls && !tls->fingerprint.empty() ? "&cert=" + Digits(tls->fingerprint) : "";
+  out << "the page of " << options.db_path << ": " << page << keys.user << cert << "\n";
+  if (tls && options.act) out << "for those who only look: " << page << keys.viewer << cert << "\n";
   if (tls && !tls->fingerprint.empty()) {
     out << "its certificate is signed by nobody else, so a browser asks once whether to trust it "
            "(SHA-256 "

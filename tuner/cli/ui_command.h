@@ -13,6 +13,7 @@ namespace tune {
 
 struct UiOptions {
   std::string db_path;
+  std::string program_dir;  // Of this program.
   PagePlace place;    // Without an address another port is taken where the usual one is in use.
   bool act = false;   // Sweeps can be paused, stopped and set by it.
   bool open = false;  // In the desktop's browser.

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "trial_runner/network_address.h"
 #include "tuner/http/gzip.h"
 #include "tuner/http/page_guard.h"
 
@@ -28,6 +29,14 @@ BeastResponse Begin(int status, bool keeps, HttpAnswer& answer) {
 }
 
 }  // namespace
+
+std::string OwnerOf(const boost::asio::ip::address& address) {
+  const auto owner_of = [](const auto& bytes) {
+    return OwnerOfAddress({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  };
+  return address.is_v4() ? owner_of(address.to_v4().to_bytes())
+                         : owner_of(address.to_v6().to_bytes());
+}
 
 HttpRequest RequestOf(const BeastRequest& read) {
   HttpRequest request;
@@ -59,6 +68,13 @@ BeastResponse ResponseTo(const BeastRequest& read, HttpAnswer answer, bool keeps
   const size_t size = answer.body.size();
   if (read.method() != http::verb::head) response.body() = std::move(answer.body);
   response.content_length(size);
+  return response;
+}
+
+BeastResponse ResponseOfSource(HttpAnswer answer) {
+  BeastResponse response = Begin(200, false, answer);
+  response.set(http::field::content_type, answer.content_type);
+  response.set(http::field::cache_control, "no-store");
   return response;
 }
 

@@ -3,6 +3,7 @@
 // Thread rule: pure functions.
 #pragma once
 
+#include <boost/asio/ip/address.hpp>
 #include <boost/beast/http.hpp>
 
 #include "tuner/http/http_message.h"
@@ -12,11 +13,17 @@ namespace tune {
 using BeastRequest = boost::beast::http::request<boost::beast::http::string_body>;
 using BeastResponse = boost::beast::http::response<boost::beast::http::string_body>;
 
+// Whose connections count as one's (network_address.h).
+std::string OwnerOf(const boost::asio::ip::address& address);
+
 // All but what its target says (ReadTarget).
 HttpRequest RequestOf(const BeastRequest& read);
 
 // Packed for whoever takes it, and without the body for HEAD; `keeps`: the connection stays.
 BeastResponse ResponseTo(const BeastRequest& read, HttpAnswer answer, bool keeps);
+
+// The head of an answer that comes about; it ends with the connection.
+BeastResponse ResponseOfSource(HttpAnswer answer);
 
 // The head of an event stream, and a comment to begin it.
 BeastResponse ResponseOfStream(HttpAnswer answer);

@@ -6,10 +6,17 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 
 #include "core/time.h"
 
 namespace tune {
+
+// Of a clock that is never set.
+inline Instant SteadyNow() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return Instant{std::chrono::duration_cast<std::chrono::microseconds>(since).count()};
+}
 
 class EventPace {
  public:

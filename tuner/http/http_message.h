@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,7 +30,21 @@ struct HttpRequest {
   std::string body;  // Of a POST, at most kHttpBodyBytesMax.
 };
 
-inline constexpr size_t kHttpBodyBytesMax = 64 << 10;
+inline constexpr size_t kHttpBodyBytesMax = 1 << 20;
+
+// What an answer says as it comes about, until it is over.
+//
+// Thread rule: the server's.
+class AnswerSource {
+ public:
+  virtual ~AnswerSource() = default;
+  // Readable, as poll has it, when there is more.
+  virtual int fd() const = 0;
+  // What there is, "" for now nothing; no value: it is over.
+  virtual std::optional<std::string> Read() = 0;
+  // Said where there is nothing to say for long: who has gone is noticed by it.
+  virtual std::string Silence() const = 0;
+};
 
 struct HttpAnswer {
   int status = 200;
@@ -39,6 +55,7 @@ struct HttpAnswer {
   std::string client;
   // The client stays, and is told of events (http_server.h) as they happen.
   bool is_event_stream = false;
+  std::shared_ptr<AnswerSource> source;  // In place of `body`.
 };
 
 // Splits "/a%20b?x=1&y=" into path and query. kInvalidArgument: not a path, broken escapes, or a

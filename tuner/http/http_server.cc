@@ -17,6 +17,7 @@
 #include <string>
 #include <utility>
 
+#include "tuner/http/answer_pump.h"
 #include "tuner/http/beast_message.h"
 #include "tuner/http/event_pace.h"
 #include "tuner/http/fair_places.h"
@@ -46,20 +47,6 @@ constexpr char kEnd[] = "event: end\ndata: end\n\n";
 constexpr std::chrono::milliseconds kFarewell{1000}, kFarewellMax{1800};
 constexpr int kTicksOfSilence = 150;  // Then a comment is sent, which shows who has gone.
 
-// Of a clock that is never set.
-Instant Now() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return Instant{std::chrono::duration_cast<std::chrono::microseconds>(since).count()};
-}
-
-std::string OwnerOf(const asio::ip::address& address) {
-  const auto owner_of = [](const auto& bytes) {
-    return OwnerOfAddress({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  };
-  return address.is_v4() ? owner_of(address.to_v4().to_bytes())
-                         : owner_of(address.to_v6().to_bytes());
-}
-
 class Server;
 
 // One connection, from its first request to its end; it holds itself while something is under way.
@@ -73,8 +60,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void Begin();
   // Ends it as it is.
   void Close();
-  // Of an event stream.
-  void Tell(const std::string& event);
+  void Tell(const std::string& event);  // Of an event stream.
 
  private:
   void Shake();
@@ -87,6 +73,10 @@ class Session : public std::enable_shared_from_this<Session> {
   void BeginStream(HttpAnswer answer);
   void AwaitEnd();
   void SendEvent();
+  void Listen();
+  void BeginSource(HttpAnswer answer);
+  void SendPieces();
+  void WriteHead(void (Session::*next)());
 
   // Calls `use` with what is read from and written to: the stream, or TLS over it.
   template <typename Use>
@@ -109,6 +99,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::string next_event_;        // Of a stream: to be sent once `sent_event_` is.
   std::string sent_event_;
   bool is_sending_ = false;
+  std::shared_ptr<AnswerPump> pump_;
 };
 
 class Server : public HttpServer {
@@ -265,8 +256,8 @@ class Server : public HttpServer {
 
   void Tick(int silent_count) {
     if (streams_.empty() || is_leaving_) return;
-    const std::string data = pace_.IsDue(Now()) ? poll_() : "";
-    if (!data.empty()) pace_.Told(Now());
+    const std::string data = pace_.IsDue(SteadyNow()) ? poll_() : "";
+    if (!data.empty()) pace_.Told(SteadyNow());
     const bool is_silent = data.empty() && silent_count < kTicksOfSilence;
     if (!is_silent) {
       const std::string event = data.empty() ? ":\n\n" : "data: " + data + "\n\n";
@@ -304,7 +295,10 @@ class Server : public HttpServer {
 
 Session::~Session() { server_.SessionEnded(id_); }
 
-void Session::Close() { stream_.close(); }
+void Session::Close() {
+  if (pump_) pump_->Stop();
+  stream_.close();
+}
 
 void Session::Begin() {
   if (!server_.has_tls()) return Read(kToSend);
@@ -378,15 +372,16 @@ void Session::Answer() {
   const std::string target(read.target());
   const Status understood = ReadTarget(target, request);
   if (!understood.ok()) return Write(ErrorAnswer(400, understood.message()), read.keep_alive());
-  const Instant begin = Now();
+  const Instant begin = SteadyNow();
   HttpAnswer answer = server_.Handle(request);
   server_.IsAsking(id_, answer.client);
   if (answer.is_event_stream && server_.MayListen(id_, answer.client)) {
     return BeginStream(std::move(answer));
   }
   if (answer.is_event_stream) answer = ErrorAnswer(503, "too many listen to events");
+  if (answer.source != nullptr) return BeginSource(std::move(answer));
   Write(std::move(answer), read.keep_alive());
-  server_.Spent(Now() - begin);
+  server_.Spent(SteadyNow() - begin);
 }
 
 void Session::Write(HttpAnswer answer, bool keeps) {
@@ -425,14 +420,41 @@ void Session::BeginStream(HttpAnswer answer) {
   server_.BeginsToListen(id_, answer.client);
   response_ = ResponseOfStream(std::move(answer));
   is_sending_ = true;
+  WriteHead(&Session::Listen);
+}
+
+void Session::Listen() {
+  is_sending_ = false;
+  server_.AddStream(shared_from_this());
+}
+
+void Session::BeginSource(HttpAnswer answer) {
+  pump_ = std::make_shared<AnswerPump>(stream_.get_executor(), std::move(answer.source));
+  response_ = ResponseOfSource(std::move(answer));
+  WriteHead(&Session::SendPieces);
+}
+
+// Of an answer that goes on with `next`, until the client leaves.
+void Session::WriteHead(void (Session::*next)()) {
   stream_.expires_after(kBetween);
-  const auto begun = [self = shared_from_this()](error_code error, size_t) {
-    if (error) return;
-    self->is_sending_ = false;
-    self->server_.AddStream(self);
+  const auto written = [self = shared_from_this(), next](error_code error, size_t) {
+    if (!error) (self.get()->*next)();
   };
-  WithStream([&](auto& stream) { http::async_write(stream, response_, begun); });
+  WithStream([&](auto& stream) { http::async_write(stream, response_, written); });
   AwaitEnd();
+}
+
+void Session::SendPieces() {
+  pump_->Next([self = shared_from_this()](std::optional<std::string> piece) {
+    if (!piece) return self->End();
+    self->sent_event_ = *std::move(piece);
+    self->stream_.expires_after(kBetween);
+    const auto sent = [self](error_code error, size_t) {
+      if (!error) self->SendPieces();
+    };
+    self->WithStream(
+        [&](auto& stream) { asio::async_write(stream, asio::buffer(self->sent_event_), sent); });
+  });
 }
 
 // Nothing is said to a client that listens for a while: that it has gone is known by reading.

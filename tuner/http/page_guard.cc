@@ -82,6 +82,10 @@ PageRights PageGuard::RightsOf(const HttpRequest& request) const {
   return RoleOf(request) == Role::kUser ? rights_ : PageRights::kLook;
 }
 
+PageRights PageGuard::ProgramRightsOf(const HttpRequest& request) const {
+  return RoleOf(BearerOf(request)) == Role::kUser ? rights_ : PageRights::kLook;
+}
+
 std::string PageGuard::ClientOf(const HttpRequest& request) const {
   const Role role = RoleOf(request);
   if (role == Role::kStranger) return "";
@@ -97,6 +101,7 @@ std::optional<HttpAnswer> PageGuard::Stop(const HttpRequest& request) const {
   if (request.host.empty()) {
     return ErrorAnswer(403, "Host: expected one, the name in the page's address");
   }
+  if (IsForPrograms(request.path)) return StopProgram(request);
   const bool is_action = request.method == "POST" && request.path.ends_with("/actions");
   if (request.method != "GET" && request.method != "HEAD" && !is_action) {
     return ErrorAnswer(405, "only GET is known here; actions are sent to /actions of a sweep");
@@ -116,6 +121,15 @@ std::optional<HttpAnswer> PageGuard::Stop(const HttpRequest& request) const {
                        "open the address with the key that was printed when this page was started");
   }
   return is_action ? StopAction(request) : std::nullopt;
+}
+
+std::optional<HttpAnswer> PageGuard::StopProgram(const HttpRequest& request) const {
+  if (RoleOf(BearerOf(request)) == Role::kStranger) {
+    return ErrorAnswer(401, "the key that was sent is not one of this head's");
+  }
+  const bool may_act = ProgramRightsOf(request) == PageRights::kAct;
+  if (may_act || request.path == kCommandsPath) return std::nullopt;
+  return ErrorAnswer(403, "this key shows, and changes nothing");
 }
 
 std::optional<HttpAnswer> PageGuard::StopAction(const HttpRequest& request) const {
@@ -141,6 +155,10 @@ std::optional<HttpAnswer> PageGuard::StopAction(const HttpRequest& request) cons
                                 "', expected application/json");
   }
   return std::nullopt;
+}
+
+bool IsForPrograms(std::string_view path) {
+  return path == kCommandsPath || path == kSubmissionsPath || path.starts_with(kPackagesPath);
 }
 
 void AddSafeHeaders(HttpAnswer& answer) {

@@ -11,7 +11,8 @@
 //
 // An action is a POST of JSON to an address that ends in /actions. A browser tells which page it
 // comes from (Origin), which must be this one; a program that sends the key itself may leave that
-// out.
+// out. What clients of a head ask (client_api.h) is for programs that send the key alone; a viewer
+// may ask for commands that only tell.
 //
 // Thread rule: immutable.
 #pragma once
@@ -27,6 +28,11 @@
 namespace tune {
 
 enum class PageRights { kLook, kAct };
+
+// For programs alone.
+inline constexpr std::string_view kCommandsPath = "/api/v1/commands";
+inline constexpr std::string_view kSubmissionsPath = "/api/v1/submissions";
+inline constexpr std::string_view kPackagesPath = "/api/v1/packages/";  // And a SHA-256.
 
 struct PageKeys {
   std::string user;
@@ -48,6 +54,8 @@ class PageGuard {
   std::optional<HttpAnswer> Stop(const HttpRequest& request) const;
   // Of a request that may pass.
   PageRights RightsOf(const HttpRequest& request) const;
+  // The same by the key alone that a program sends.
+  PageRights ProgramRightsOf(const HttpRequest& request) const;
   // Who sends it: a browser, or the programs of a key; "" for who has none.
   std::string ClientOf(const HttpRequest& request) const;
 
@@ -57,12 +65,16 @@ class PageGuard {
   Role RoleOf(std::string_view key) const;
   Role RoleOf(const HttpRequest& request) const;
   std::optional<HttpAnswer> StopAction(const HttpRequest& request) const;
+  std::optional<HttpAnswer> StopProgram(const HttpRequest& request) const;
 
   PageKeys keys_;
   PageRights rights_;
   Channel channel_;
   std::function<std::string()> draw_word_;
 };
+
+// Whether it is for programs alone.
+bool IsForPrograms(std::string_view path);
 
 // Of every answer: nothing is loaded from elsewhere, nothing inline runs, no other page frames it.
 void AddSafeHeaders(HttpAnswer& answer);

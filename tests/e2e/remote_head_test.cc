@@ -1,0 +1,201 @@
+// A head as clients on other machines use it: over HTTP, with folders that it does not see.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/program.h"
+#include "tests/e2e/running_head.h"
+
+namespace tune::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Rows = std::vector<std::string>;
+
+class RemoteHead : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "hiding a folder needs root";
+    setenv("XDG_CACHE_HOME", cache_.path().c_str(), 1);
+  }
+  void TearDown() override { unsetenv("XDG_CACHE_HOME"); }
+
+  // It does not see the client's folder.
+  void Start(const std::string& http = "127.0.0.1:0") {
+    head_ = std::make_unique<Program>(
+        there_, "tune", Rows{"head", "--cpus", "2", "--http", http_.empty() ? http : http_}, "",
+        here_.path());
+    ASSERT_TRUE(head_->WaitForLine([&](const std::string& line) { return Note(line, address_); }));
+  }
+  // What follows "https://", to the line's end.
+  static bool Note(const std::string& line, std::string& address) {
+    const size_t at = line.find(": http");
+    if (at == std::string::npos) return false;
+    address = line.substr(at + 2, line.find('\n') - at - 2);
+    return true;
+  }
+  // At the same place, as a person starts it.
+  void StartAgain() {
+    const size_t port = address_.rfind(':', address_.find("/?key="));
+    http_ = address_.substr(address_.find("//") + 2, address_.find("/?key=") - 7);
+    ASSERT_NE(port, std::string::npos);
+    Start();
+  }
+  void Kill() {
+    head_->Signal(SIGKILL);
+    head_->Wait();
+  }
+
+  ProgramResult Ask(const Rows& arguments, const std::string& address = "") {
+    Rows all = {"--head", address.empty() ? address_ : address};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return RunTune(here_, all);
+  }
+
+  TestFolder here_;   // The client's.
+  TestFolder there_;  // The head's.
+  TestFolder cache_;
+  std::string address_;
+  std::string http_;
+  std::unique_ptr<Program> head_;
+};
+
+TEST_F(RemoteHead, AJobRunsInACopyOfTheFolderAndItsOutputAndStatusAreOurs) {
+  Start();
+  std::filesystem::create_directory(here_ / "data");
+  here_.Write("data/words.txt", "from data\n");
+  here_.Write(".tuneignore", "left_out\n");
+  here_.Write("left_out", "");
+  here_.Write("train.sh",
+              "cat data/words.txt; ls left_out; echo '{x}' $1 >&2; touch made; exit 7\n");
+  const ProgramResult ran = Ask({"submit", "--", "sh", "train.sh", "{{a}}"});
+  EXPECT_EQ(ran.exit_status, 7) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("from data\n"));
+  EXPECT_THAT(ran.out, HasSubstr("{x} {{a}}\n"));
+  EXPECT_THAT(ran.out, HasSubstr("left_out"));
+  EXPECT_THAT(ran.err, HasSubstr("job train\n"));
+  EXPECT_THAT(ran.err,
+              HasSubstr("train is FAILED (exit_status): the program exited with status 7"));
+  EXPECT_FALSE(std::filesystem::exists(here_ / "made"));
+  EXPECT_THAT(Ask({"jobs", "--format", "csv"}).out, HasSubstr("\ntrain,FAILED,exit_status,"));
+  EXPECT_EQ(Ask({"wait", "train"}).exit_status, 7);
+  EXPECT_EQ(Ask({"logs", "train"}).out, ran.out);
+  EXPECT_EQ(RunTune(there_, {"logs", "train"}).out, ran.out) << "the head's own commands";
+}
+
+TEST_F(RemoteHead, ASweepRunsAndIsLookedAtFromElsewhere) {
+  Start();
+  here_.Write("train.py", "import sys\nprint('loss=' + sys.argv[1])\n");
+  here_.Write("space.yaml",
+              "trainable:\n  command: [python3, train.py, \"{x}\"]\n"
+              "  metrics: {loss: {regex: \"loss={number}\"}}\n"
+              "metric: loss\nmode: min\nseed: 5\nspace: {x: {grid_search: [3, 1, 2]}}\n");
+  EXPECT_EQ(Ask({"submit", "space.yaml"}).out, "space\n");
+  WaitForRows(there_, "select status from experiments", {"FINISHED"});
+  EXPECT_THAT(Ask({"list"}).out, HasSubstr("space"));
+  EXPECT_THAT(Ask({"results", "space", "--format", "csv"}).out, HasSubstr("\n1,TERMINATED,"));
+  EXPECT_EQ(Ask({"results", "space"}).out, RunTune(there_, {"results", "space"}).out);
+  EXPECT_THAT(Ask({"best", "space", "--format", "json"}).out, HasSubstr("\"config\":{\"x\":1}"));
+  EXPECT_EQ(Ask({"delete", "space", "--yes"}).exit_status, 0);
+  EXPECT_EQ(Query(there_, "select count(*) from experiments"), Rows{"0"});
+}
+
+TEST_F(RemoteHead, WhoFollowsAJobMissesNothingWhenTheHeadIsKilled) {
+  Start();
+  here_.Write("count.sh",
+              "for i in 1 2 3 4 5 6; do echo line $i; "
+              "while ! test -e " +
+                  (there_ / "go") + "$i; do sleep 0.01; done; done\n");
+  Program submit(here_, "tune",
+                 {"--head", address_, "submit", "--retries", "0", "--", "sh", "count.sh"});
+  WaitForRows(there_, "select count(*) from trials where status = 'RUNNING'", {"1"});
+  there_.Write("go1", "");
+  there_.Write("go2", "");
+  ASSERT_TRUE(submit.WaitForText("job count"));
+  Kill();
+  StartAgain();
+  for (int i = 3; i <= 6; ++i) there_.Write("go" + std::to_string(i), "");
+  const ProgramResult followed = submit.Wait();
+  EXPECT_EQ(followed.exit_status, 0) << followed.err;
+  EXPECT_THAT(followed.out, HasSubstr("line 6\n"));
+  EXPECT_EQ(followed.out, Ask({"logs", "count"}).out) << "nothing twice, nothing missing";
+}
+
+TEST_F(RemoteHead, ASubmissionWhileTheHeadIsStartedAgainIsThereOnce) {
+  Start();
+  for (int i = 0; i < 5; ++i) {
+    const std::string name = "job" + std::to_string(i);
+    Program submit(here_, "tune",
+                   {"--head", address_, "submit", "--no-wait", "--name", name, "--", "true"});
+    if (i % 2 == 0) submit.WaitForText("waiting for the head");  // Or its end.
+    Kill();
+    StartAgain();
+    const ProgramResult submitted = submit.Wait();
+    const bool was_told = submitted.exit_status == 0;
+    EXPECT_EQ(submitted.out, was_told ? name + "\n" : "");
+    EXPECT_EQ(Query(there_, "select count(*) from experiments where name = '" + name + "'"),
+              Rows{was_told ? "1" : "0"})
+        << submitted.err;
+  }
+  EXPECT_EQ(Query(there_, "select count(*) from experiments where name like '%-2'"), Rows{"0"});
+}
+
+TEST_F(RemoteHead, WhatIsWrongIsSaidInALine) {
+  Start();
+  const auto refused = [&](const Rows& arguments, const std::string& why,
+                           const std::string& address = "") {
+    const ProgramResult answer = Ask(arguments, address);
+    EXPECT_NE(answer.exit_status, 0) << why;
+    EXPECT_THAT(answer.err, HasSubstr(why));
+    EXPECT_EQ(answer.out, "");
+  };
+  const std::string other =
+      address_.substr(0, address_.find("key=")) + "key=" + std::string(32, '0');
+  refused({"list"}, "the key that was sent is not one of this head's", other);
+  refused({"submit", "--", "true"}, "key", other);
+  refused({"list"}, "expected the address of a head", "127.0.0.1:8080");
+  refused({"list"}, "it has no key", "http://127.0.0.1:8080/");
+  refused({"list"}, "nobody answers", "http://127.0.0.1:1/?key=abc");
+  refused({"list"}, "over TLS alone", "http://192.0.2.7:8080/?key=abc");
+  refused({"run", "space.yaml"}, "works on a database of this machine");
+  refused({"plot", "a", "--svg", "a.svg"}, "--svg: is about files of the head's machine");
+  refused({"best", "a", "--export=a"}, "--export: is about files of the head's machine");
+  refused({"--db", "tune.db", "list"}, "expected one of them");
+  refused({"logs", "nothing/0"}, "no sweep is in it yet");
+  refused({"submit", "--", "./nothing.sh"}, "there is no file");
+  EXPECT_EQ(Ask({"list", "--format", "json"}).out, "[]\n");
+  // The address may stand in a file.
+  here_.Write("lab.head", address_ + "\n");
+  EXPECT_EQ(Ask({"list", "--format", "json"}, "lab.head").out, "[]\n");
+}
+
+TEST_F(RemoteHead, OverTlsItIsKnownByItsCertificate) {
+  Start("0.0.0.0:0");
+  ASSERT_THAT(address_, HasSubstr("https://"));
+  ASSERT_THAT(address_, HasSubstr("&cert="));
+  EXPECT_EQ(Ask({"list", "--format", "json"}).out, "[]\n");
+  EXPECT_EQ(Ask({"submit", "--", "true"}).exit_status, 0);
+  const size_t cert = address_.find("&cert=");
+  const std::string other = address_.substr(0, cert) + "&cert=" + std::string(64, 'a');
+  EXPECT_THAT(Ask({"list"}, other).err, HasSubstr("shows another certificate"));
+  EXPECT_THAT(Ask({"list"}, address_.substr(0, cert)).err, HasSubstr("cannot be trusted"));
+  // Who only looks.
+  std::string viewer;
+  ASSERT_TRUE(head_->WaitForLine([&](const std::string& line) {
+    return line.find("only look") != std::string::npos && Note(line, viewer);
+  }));
+  EXPECT_THAT(Ask({"jobs"}, viewer).out, HasSubstr("true"));
+  EXPECT_THAT(Ask({"stop", "true"}, viewer).err, HasSubstr("changes nothing"));
+  EXPECT_THAT(Ask({"submit", "--", "true"}, viewer).err, HasSubstr("changes nothing"));
+  EXPECT_EQ(Query(there_, "select count(*) from experiments"), Rows{"1"});
+}
+
+}  // namespace
+}  // namespace tune::testing

@@ -1,0 +1,151 @@
+#include "tuner/cli/client_api.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/json.h"
+#include "core/limits.h"
+#include "tuner/artifact_path.h"
+#include "tuner/cli/command_output.h"
+#include "tuner/cli/remote_command.h"
+#include "tuner/cli/working_package.h"
+#include "tuner/control/control_client.h"
+#include "tuner/page/page_action.h"
+#include "tuner/provenance.h"
+#include "tuner/sqlite/writer_lock.h"
+
+namespace tune {
+namespace {
+
+constexpr size_t kRunningMax = 32;
+constexpr Duration kPatience = Seconds(30);
+
+int HttpStatusOf(StatusCode code) {
+  switch (code) {
+    case StatusCode::kInvalidArgument:
+      return 400;
+    case StatusCode::kNotFound:
+      return 404;
+    case StatusCode::kFailedPrecondition:
+      return 409;
+    case StatusCode::kDataLoss:
+      return 422;
+    case StatusCode::kUnavailable:
+      return 503;
+    case StatusCode::kResourceExhausted:
+      return 507;
+    default:
+      return 500;
+  }
+}
+
+Result<int64_t> NumberIn(const HttpRequest& request, const std::string& name, int64_t max) {
+  const auto found = request.query.find(name);
+  const std::string text = found == request.query.end() ? "" : found->second;
+  int64_t number = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  if (is_number && number >= 0 && number <= max) return number;
+  return InvalidArgument(name + ": read '" + text + "', expected a number from 0 to " +
+                         std::to_string(max));
+}
+
+bool IsHash(const std::string& text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+}  // namespace
+
+ClientApi::ClientApi(std::string db_path, std::string program_dir, const Clock& clock)
+    : db_path_(std::move(db_path)),
+      program_dir_(std::move(program_dir)),
+      clock_(clock),
+      packages_(PackagesDirOf(db_path_)) {}
+
+HttpAnswer ClientApi::Answer(const HttpRequest& request, PageRights rights) {
+  const bool is_package = request.path.starts_with(kPackagesPath);
+  if (request.method != "POST" && !(is_package && request.method == "GET")) {
+    return ErrorAnswer(405, is_package ? "expected GET or POST" : "expected POST");
+  }
+  Result<HttpAnswer> answer = NotFound("there is nothing at this address");
+  if (request.path == kCommandsPath) {
+    answer = Command(request, rights);
+  } else if (is_package) {
+    answer = Package(request);
+  } else {
+    const Result<ControlAnswer> submitted = Submit(request.body);
+    return ActionAnswer(submitted.ok() ? *submitted : ControlAnswer{submitted.status(), {}});
+  }
+  if (answer.ok()) return *std::move(answer);
+  return ErrorAnswer(HttpStatusOf(answer.status().code()), answer.status().message());
+}
+
+Result<HttpAnswer> ClientApi::Command(const HttpRequest& request, PageRights rights) {
+  const Result<Value> body = ParseJson(request.body);
+  if (!body.ok()) return body.status().At("the body");
+  const Value* const list = body->is_map() ? body->Find("arguments") : nullptr;
+  const Value* const width = body->is_map() ? body->Find("width") : nullptr;
+  const bool is_list = list != nullptr && list->is_list() &&
+                       std::all_of(list->AsList().begin(), list->AsList().end(),
+                                   [](const Value& one) { return one.is_string(); });
+  if (!is_list || (width != nullptr && !width->is_int())) {
+    return InvalidArgument(R"(the body: expected {"arguments": ["list"], "width": 80})");
+  }
+  std::vector<std::string> arguments;
+  for (const Value& one : list->AsList()) {
+    arguments.push_back(one.AsString());
+    if (arguments.back().find('\0') != std::string::npos) {
+      return InvalidArgument("arguments: no text has a zero byte");
+    }
+  }
+  TUNE_ASSIGN_OR_RETURN(const RemoteKind kind, CheckRemoteCommand(arguments));
+  if (kind == RemoteKind::kActs && rights != PageRights::kAct) {
+    return ErrorAnswer(403, "this key shows, and changes nothing");
+  }
+  std::erase_if(running_, [](const auto& one) { return one.expired(); });
+  if (running_.size() >= kRunningMax) return Unavailable("too many commands run here just now");
+  const int64_t columns = width == nullptr ? 0 : std::clamp<int64_t>(width->AsInt(), 0, 10'000);
+  HttpAnswer answer;
+  TUNE_ASSIGN_OR_RETURN(answer.source, CommandOutput::Start(program_dir_, db_path_, arguments,
+                                                            static_cast<int>(columns)));
+  answer.content_type = "application/octet-stream";
+  running_.push_back(answer.source);
+  return answer;
+}
+
+Result<HttpAnswer> ClientApi::Package(const HttpRequest& request) {
+  PackageName name;
+  name.sha256 = request.path.substr(kPackagesPath.size());
+  if (!IsHash(name.sha256)) return InvalidArgument("expected the 64 digits of a SHA-256");
+  TUNE_ASSIGN_OR_RETURN(name.bytes, NumberIn(request, "bytes", limits::kPackageBytesMax));
+  int64_t have = 0;
+  if (request.method == "GET") {
+    have = packages_.Have(name);
+  } else {
+    TUNE_ASSIGN_OR_RETURN(const int64_t from, NumberIn(request, "from", name.bytes));
+    TUNE_ASSIGN_OR_RETURN(have, packages_.Append(name, from, request.body));
+  }
+  HttpAnswer answer;
+  answer.content_type = "application/json";
+  answer.body = "{\"have\":" + std::to_string(have) + "}";
+  answer.headers = {{"Cache-Control", "no-store"}};
+  return answer;
+}
+
+Result<ControlAnswer> ClientApi::Submit(const std::string& body) {
+  TUNE_ASSIGN_OR_RETURN(ControlRequest request, DecodeRequest(body));
+  if (request.verb != ControlVerb::kSubmit) {
+    return InvalidArgument(std::string(ControlVerbName(request.verb)) + ": expected submit");
+  }
+  // Whatever it says of itself: its folder is not here.
+  TUNE_ASSIGN_OR_RETURN(Provenance provenance, DecodeProvenance(request.submission.provenance));
+  provenance.is_elsewhere = true;
+  request.submission.provenance = EncodeProvenance(provenance);
+  const std::optional<LockHolder> head = FindLockHolder(db_path_);
+  if (!head) return Unavailable("no head is here just now");
+  if (!head->is_head) return FailedPrecondition("a tuner of one sweep runs here, and no head");
+  request.tuner = head->pid;
+  return AskTuner(ArtifactsDirOf(db_path_), request, clock_, kPatience);
+}
+
+}  // namespace tune

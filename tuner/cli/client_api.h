@@ -1,0 +1,46 @@
+// What clients of a head on other machines ask (`tune --head`), each with the key itself:
+//
+//   POST /api/v1/commands     {"arguments": ["logs", "train", "-f"], "width": 80}
+//        runs the command here, and answers what it prints as it does (command_output.h)
+//   GET  /api/v1/packages/SHA256?bytes=N         {"have": N}: how many bytes of it are here
+//   POST /api/v1/packages/SHA256?bytes=N&from=M  those from M on, 1 MiB at most; {"have": N}
+//   POST /api/v1/submissions  a submit as the head's socket takes it (control_request.h), whatever
+//        process it names; {"ok": ["name"]}
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/status.h"
+#include "trial_runner/package/package_upload.h"
+#include "tuner/control/control_request.h"
+#include "tuner/http/http_message.h"
+#include "tuner/http/page_guard.h"
+
+namespace tune {
+
+class ClientApi {
+ public:
+  ClientApi(std::string db_path, std::string program_dir, const Clock& clock);
+
+  // Of a path that is for programs (page_guard.h), and may pass.
+  HttpAnswer Answer(const HttpRequest& request, PageRights rights);
+
+ private:
+  Result<HttpAnswer> Command(const HttpRequest& request, PageRights rights);
+  Result<HttpAnswer> Package(const HttpRequest& request);
+  Result<ControlAnswer> Submit(const std::string& body);
+
+  const std::string db_path_;
+  const std::string program_dir_;
+  const Clock& clock_;
+  PackageUpload packages_;
+  std::vector<std::weak_ptr<AnswerSource>> running_;
+};
+
+}  // namespace tune

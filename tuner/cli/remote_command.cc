@@ -1,0 +1,150 @@
+#include "tuner/cli/remote_command.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "core/json.h"
+#include "core/posix/durable_file.h"
+#include "core/time.h"
+#include "tuner/cli/command_output.h"
+#include "tuner/cli/complain.h"
+
+namespace tune {
+namespace {
+
+constexpr Duration kPatience = Seconds(60);        // A head that has nothing to say says so before.
+constexpr Duration kBrokenPatience = Seconds(60);  // For a head that is started again.
+constexpr Duration kLookAgainEvery = Milliseconds(500);
+
+constexpr std::string_view kTelling[] = {"status",     "list",  "results", "best",  "export",
+                                         "importance", "plot",  "compare", "why",   "logs",
+                                         "jobs",       "queue", "wait",    "attach"};
+constexpr std::string_view kActing[] = {"stop",  "pause",  "unpause", "set",
+                                        "drain", "delete", "resume"};
+constexpr std::string_view kWithFiles[] = {
+    "--db",       "--head",    "--svg",    "--export", "--space", "--ui", "--http",
+    "--tls-cert", "--tls-key", "--listen", "--detach", "--html",  "--md"};
+
+constexpr std::string_view kWithoutDatabase[] = {"help", "completion", "init",   "schema",
+                                                 "plan", "simulate",   "import", "decide",
+                                                 "head", "ask-tell",   "worker", "doctor"};
+
+template <typename Names>
+bool IsAmong(const Names& names, std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+std::string BodyOf(const std::vector<std::string>& arguments, int width) {
+  Value list = Value::MakeList();
+  for (const std::string& argument : arguments) list.AsList().emplace_back(argument);
+  Value body = Value::MakeMap();
+  body.Set("arguments", std::move(list));
+  body.Set("width", int64_t{width});
+  return ToJson(body);
+}
+
+}  // namespace
+
+Status ErrorOfReply(const HttpReply& reply) {
+  const Result<Value> body = ParseJson(reply.body);
+  const Value* const error = body.ok() && body->is_map() ? body->Find("error") : nullptr;
+  const std::string text = error != nullptr && error->is_string()
+                               ? error->AsString()
+                               : "it answered with status " + std::to_string(reply.status);
+  switch (reply.status) {
+    case 400:
+      return InvalidArgument(text);
+    case 503:
+      return Unavailable(text);
+    default:
+      return FailedPrecondition(text);
+  }
+}
+
+Result<RemoteKind> CheckRemoteCommand(const std::vector<std::string>& arguments) {
+  const std::string name = arguments.empty() ? "" : arguments.front();
+  const bool tells = IsAmong(kTelling, name);
+  if (!tells && !IsAmong(kActing, name)) {
+    return InvalidArgument("tune " + name +
+                           " works on a database of this machine, and not on a head elsewhere "
+                           "(--head, TUNE_HEAD)");
+  }
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    const std::string option = argument.substr(0, argument.find('='));
+    if (!IsAmong(kWithFiles, option)) continue;
+    return InvalidArgument(option + ": is about files of the head's machine, and so is not taken " +
+                           "from elsewhere");
+  }
+  return tells ? RemoteKind::kTells : RemoteKind::kActs;
+}
+
+Result<std::optional<HttpPlace>> ReadHead(const std::string& text) {
+  if (text.empty()) return std::optional<HttpPlace>();
+  std::string address = text;
+  if (text.find("://") == std::string::npos) {
+    constexpr size_t kBytesMax = 4096;
+    const Result<std::string> file = ReadFile(text, kBytesMax);
+    if (file.status().code() == StatusCode::kNotFound) {
+      return InvalidArgument("read '" + text +
+                             "', expected the address of a head as it prints it "
+                             "(https://HOST:PORT/?key=...), or a file that holds it");
+    }
+    if (!file.ok()) return file.status();
+    address = *file;
+    address = address.substr(0, address.find('\n'));
+  }
+  TUNE_ASSIGN_OR_RETURN(HttpPlace place, ReadHttpPlace(address));
+  return std::optional(std::move(place));
+}
+
+bool NeedsNoDatabase(std::string_view command) { return IsAmong(kWithoutDatabase, command); }
+
+int RunRemoteCommand(const HttpPlace& head, const std::vector<std::string>& arguments, int width,
+                     const Clock& clock, const WaitFunction& wait, std::ostream& out,
+                     std::ostream& err, bool was_there) {
+  const Result<RemoteKind> kind = CheckRemoteCommand(arguments);
+  if (!kind.ok()) return Complain(kind.status(), err);
+  // What these print begins as before when they are run again.
+  const bool follows = arguments.front() == "wait" || arguments.front() == "logs";
+  size_t printed = 0, told = 0;  // Of each stream.
+  Instant heard_at = clock.Now();
+  bool has_heard = was_there;
+  for (;;) {
+    size_t seen = 0, seen_errors = 0;
+    const auto print_new = [](std::string_view piece, size_t& seen_now, size_t& printed_before,
+                              std::ostream& to) {
+      const size_t known =
+          std::min(piece.size(), printed_before - std::min(printed_before, seen_now));
+      seen_now += piece.size();
+      if (known == piece.size()) return;
+      to << piece.substr(known) << std::flush;
+      printed_before = seen_now;
+    };
+    CommandOutputReader reader(
+        [&](std::string_view piece) { print_new(piece, seen, printed, out); },
+        [&](std::string_view piece) { print_new(piece, seen_errors, told, err); });
+    HttpClient client(head, kPatience);
+    Status read;
+    const Result<HttpReply> reply =
+        client.PostAndTake("/api/v1/commands", "application/json", BodyOf(arguments, width),
+                           [&](std::string_view piece) {
+                             heard_at = clock.Now();
+                             has_heard = true;
+                             read = reader.Take(piece);
+                             return read.ok() && !out.fail();
+                           });
+    if (reader.exit_status()) return *reader.exit_status();
+    Status status = !reply.ok()            ? reply.status()
+                    : reply->status == 200 ? read
+                                           : ErrorOfReply(*reply);
+    if (status.ok()) status = Unavailable("the head's answer broke off");
+    const bool may_try = status.code() == StatusCode::kUnavailable && has_heard && follows &&
+                         clock.Now() < heard_at + kBrokenPatience;
+    if (!may_try) return Complain(status.At("head " + head.address.ToText()), err);
+    if (!wait(kLookAgainEvery)) return kExitLeft;
+  }
+}
+
+}  // namespace tune
