@@ -47,16 +47,24 @@ struct GetCheckpoint {
   int64_t offset = 0;  // Of the text: what the worker has.
 };
 
+// What an attempt has printed, from that byte of its log on: limits::kPackagePieceBytes at most.
+struct PutLog {
+  AttemptRef ref;  // A lease that the worker holds.
+  int64_t rank = 0;
+  int64_t offset = 0;
+  std::string text;
+};
+
 struct CheckpointCall {
   std::string session;  // As in Hello, of a worker that is attached.
-  std::variant<SeeNonce, PutCheckpoint, GetCheckpoint> what;
+  std::variant<SeeNonce, PutCheckpoint, GetCheckpoint, PutLog> what;
 };
 
 // ---- what the tuner answers
 
 struct CheckpointAnswer {
   bool is_seen = false;  // To SeeNonce.
-  int64_t offset = 0;    // To PutCheckpoint, first: what the tuner has of it.
+  int64_t offset = 0;    // To PutCheckpoint, first, and to PutLog: what the tuner has of it.
   std::string path;      // To PutCheckpoint, last: it is durable there.
   PackageName text;      // To GetCheckpoint; its text follows.
 };
@@ -85,7 +93,15 @@ class CheckpointDepot {
   virtual Result<std::unique_ptr<IncomingCheckpoint>> Receive(const PutCheckpoint& put) = 0;
   // kNotFound: it is not here.
   virtual Result<std::unique_ptr<PackageSource>> Open(const GetCheckpoint& get) = 0;
+  // How many bytes of the log are here then; what does not follow them is left out.
+  virtual Result<int64_t> TakeLog(const PutLog& put) = 0;
 };
+
+// Of an attempt's log, in its trial's folder; each rank has its own.
+inline std::string AttemptLogName(AttemptNumber attempt, int64_t rank) {
+  return "attempt_" + std::to_string(attempt.value) +
+         (rank == 0 ? "" : "_rank_" + std::to_string(rank)) + ".log";
+}
 
 // ---- the worker's end
 
@@ -109,6 +125,8 @@ class CheckpointLink {
     std::function<Status(std::string_view)> take;
   };
   virtual Status Get(const GetCheckpoint& get, const Taker& taker, std::stop_token stop) = 0;
+  // As CheckpointDepot::TakeLog.
+  virtual Result<int64_t> SendLog(const PutLog& put, std::stop_token stop) = 0;
 };
 
 }  // namespace tune

@@ -7,6 +7,7 @@ void HeldLeases::OnHeard(const FromWorker& message) {
     for (const HeldAttempt& held : hello->held) held_.insert(held.ref);
   } else if (const auto* const ended = std::get_if<AttemptEnded>(&message)) {
     held_.erase(ended->ref);
+    killed_.erase(ended->ref);
   }
 }
 
@@ -18,7 +19,7 @@ void HeldLeases::OnSent(const std::vector<ToWorker>& messages) {
     } else if (const auto* const start = std::get_if<StartAttempt>(&message)) {
       held_.insert(start->ref);
     } else if (const auto* const kill = std::get_if<KillAttempt>(&message)) {
-      if (kill->at_once) held_.erase(kill->ref);
+      if (kill->at_once && held_.erase(kill->ref) > 0) killed_.insert(kill->ref);
     }
   }
 }

@@ -21,10 +21,13 @@ class HeldLeases {
   void OnHeard(const FromWorker& message);
   void OnSent(const std::vector<ToWorker>& messages);
   bool Holds(const AttemptRef& ref) const { return is_welcome_ && held_.contains(ref); }
+  // Or it was taken back, and its end was not heard yet: what it printed may still be told.
+  bool HasNotEnded(const AttemptRef& ref) const { return Holds(ref) || killed_.contains(ref); }
 
  private:
   bool is_welcome_ = false;
   std::set<AttemptRef> held_;
+  std::set<AttemptRef> killed_;
 };
 
 }  // namespace tune

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -116,6 +117,40 @@ TEST(Jobs, OneOnAWorkerThatSharesTheFolderLeavesItsFilesThere) {
   Program worker(cache, "tune", join.Worker({"--cpus", "1", "--cache", cache / "cache"}));
   EXPECT_EQ(RunTune(folder, {"wait", "one", "two"}).exit_status, 0);
   EXPECT_EQ(folder.Read("results.csv"), "job\none\ntwo\n");
+  worker.Signal(SIGTERM);
+  worker.Wait();
+}
+
+// What it prints is followed while it runs, over a death of the head, and whole when it has ended.
+TEST(Jobs, TheOutputOfOneOnAMachineThatSeesNoDiskOfOursIsFollowed) {
+  if (geteuid() != 0) GTEST_SKIP() << "hiding a folder needs root";
+  TestFolder folder;
+  TestFolder there;
+  auto head = StartHead(folder, {"--cpus", "0", "--listen", "127.0.0.1:0"});
+  const JoinLine join = WaitForJoinLine(*head);
+  Program worker(there, "tune", join.Worker({"--cpus", "1", "--cache", there / "cache"}), "",
+                 folder.path());
+  const std::string script = "for i in 1 2 3; do echo line $i; until test -e " + (there / "go") +
+                             "$i; do sleep 0.01; done; done; seq 20000; echo end; exit 4";
+  Program submit(folder, "tune", {"submit", "--name", "far", "--", "sh", "-c", script});
+  const auto wait_for = [&](const std::string& text) {
+    while (folder.Read("tune.artifacts/far/0/attempt_1.log").find(text) == std::string::npos) {
+    }
+  };
+  wait_for("line 1\n");
+  there.Write("go1", "");
+  wait_for("line 2\n");
+  head->Signal(SIGKILL);
+  head->Wait();
+  there.Write("go2", "");
+  head = StartHead(folder, {"--cpus", "0"});
+  wait_for("line 3\n");
+  there.Write("go3", "");
+  const ProgramResult followed = submit.Wait();
+  EXPECT_EQ(followed.exit_status, 4) << followed.err;
+  EXPECT_THAT(followed.out, ::testing::StartsWith("line 1\nline 2\nline 3\n1\n2\n"));
+  EXPECT_THAT(followed.out, ::testing::EndsWith("\n20000\nend\n"));
+  EXPECT_EQ(followed.out.size(), folder.Read("tune.artifacts/far/0/attempt_1.log").size());
   worker.Signal(SIGTERM);
   worker.Wait();
 }

@@ -74,6 +74,19 @@ void SimulatedCarrier::Obtain(const ObtainCheckpoint& obtain) {
       [this, job, tell](const Status& status) { Answer(job, [tell, status] { tell(status); }); });
 }
 
+void SimulatedCarrier::Send(const SendLog& send) {
+  const JobId job = ++last_job_;
+  jobs_.emplace(job, send.ref);
+  const auto tell = [this, job, ref = send.ref](const Status& status) {
+    Answer(job, [this, ref, status] { worker_.log_sent(ref, status); });
+  };
+  const Call call = [tell](int64_t /*tuner_life*/) {
+    tell(OkStatus());
+    return OkStatus();
+  };
+  Try(job, send.ref, call, tell);
+}
+
 void SimulatedCarrier::Try(JobId job, const AttemptRef& ref, const Call& call,
                            const std::function<void(const Status&)>& refused) {
   const Duration begins = Seconds(random_.NextUniform(0, kCallSecondsMax));

@@ -29,6 +29,7 @@ class SimulatedCarrier {
     std::function<bool()> is_cut_off;  // Calls of its machine do not reach the tuner.
     std::function<void(const AttemptRef&, Result<KeptCheckpoint>)> kept;
     std::function<void(const AttemptRef&, Result<CheckpointCopy>)> obtained;
+    std::function<void(const AttemptRef&, const Status&)> log_sent;
   };
 
   // `root`: the folder on `disk` for what trials of this machine save.
@@ -37,6 +38,7 @@ class SimulatedCarrier {
 
   void Keep(const KeepCheckpoint& keep);
   void Obtain(const ObtainCheckpoint& obtain);
+  void Send(const SendLog& send);  // The last of an attempt, of which nobody asks what it says.
   void GiveUp(const AttemptRef& ref);
   void Drop(const std::string& folder);
   // The worker is gone, and nobody waits for anything.

@@ -43,6 +43,10 @@ SimulatedCarrier::Worker SimulatedWorker::ForCarrier() {
     core_->OnCheckpointKept(ref, kept, Now());
     Perform();
   };
+  worker.log_sent = [this](const AttemptRef& ref, const Status& sent) {
+    core_->OnLogSent(ref, sent);
+    Perform();
+  };
   worker.obtained = [this](const AttemptRef& ref, const Result<CheckpointCopy>& copy) {
     core_->OnCheckpointObtained(ref, copy, Now());
     Perform();
@@ -372,6 +376,10 @@ void SimulatedWorker::Do(const ObtainCheckpoint& effect) {
   found_.push_back([this, effect] {
     core_->OnCheckpointObtained(effect.ref, CheckpointCopy{effect.path, ""}, Now());
   });
+}
+
+void SimulatedWorker::Do(const SendLog& effect) {
+  if (effect.is_last) carrier_.Send(effect);
 }
 
 // What the connection before still carries is given up.

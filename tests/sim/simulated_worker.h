@@ -84,6 +84,7 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   void Do(const LeaveSweep&) {}  // There is no other.
   void Do(const KeepCheckpoint& effect);
   void Do(const ObtainCheckpoint& effect);
+  void Do(const SendLog& effect);
   void Do(const GiveUpCheckpoints& effect) { carrier_.GiveUp(effect.ref); }
   void Do(const DropCheckpoint& effect) { carrier_.Drop(effect.folder); }
   void Do(const ClearTrialFolder&) {}  // A simulated trial leaves nothing else.

@@ -193,6 +193,24 @@ TEST_F(Depot, SeesWhatIsWrittenIntoItsFolderAndNothingElse) {
   EXPECT_FALSE(depot_->Sees({nonce}));
 }
 
+TEST_F(Depot, ALogComesInBitByBitAndIsGoneOnFromWhereItIs) {
+  const auto take = [this](int64_t offset, const std::string& text, int64_t rank = 0) {
+    return *depot_->TakeLog({Ref(3, 2, 1), rank, offset, text});
+  };
+  const auto read = [this](const std::string& name) {
+    std::ifstream in(root() + "/3/" + name);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  EXPECT_EQ(take(0, "one\n"), 4);
+  EXPECT_EQ(take(4, "two\n"), 8);
+  EXPECT_EQ(take(4, "two\n"), 8) << "it came twice";
+  EXPECT_EQ(take(2, "e\ntwo\nthree\n"), 14) << "some of it is new";
+  EXPECT_EQ(take(20, "four\n"), 14) << "what is between is missing";
+  EXPECT_EQ(take(0, "of rank 1\n", 1), 10);
+  EXPECT_EQ(read("attempt_2.log"), "one\ntwo\nthree\n");
+  EXPECT_EQ(read("attempt_2_rank_1.log"), "of rank 1\n");
+}
+
 TEST_F(Depot, ALinkInACheckpointIsNotSent) {
   fs::create_symlink("/etc/passwd", saved_ + "/data/link");
   EXPECT_THAT(FolderText::Of(saved_).status().message(), HasSubstr("is neither file nor folder"));

@@ -100,7 +100,11 @@ TEST(HeldLeases, AreThoseThatWereGivenUntilTheyEndOrAreTakenBack) {
   leases.OnSent({KillAttempt{Ref(1, 1, 2), true}, KillAttempt{Ref(2, 1, 3), false}});
   EXPECT_FALSE(leases.Holds(Ref(0, 1, 1)));
   EXPECT_FALSE(leases.Holds(Ref(1, 1, 2)));
+  EXPECT_TRUE(leases.HasNotEnded(Ref(1, 1, 2)));
+  EXPECT_FALSE(leases.HasNotEnded(Ref(0, 1, 1)));
   EXPECT_TRUE(leases.Holds(Ref(2, 1, 3))) << "it may save what it has";
+  leases.OnHeard(AttemptEnded{Ref(1, 1, 2), Outcome::kPreempted, "", EndDetail::kNone});
+  EXPECT_FALSE(leases.HasNotEnded(Ref(1, 1, 2)));
 }
 
 TEST(HeldLeases, WhatAWorkerClaimsCountsOnceTheTunerHasAnswered) {

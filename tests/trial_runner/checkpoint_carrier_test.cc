@@ -29,6 +29,7 @@ class PatientTuner final : public CheckpointLink {
  public:
   explicit PatientTuner(ExperimentId waiting) : waiting_(waiting) {}
 
+  Result<int64_t> SendLog(const PutLog& /*put*/, std::stop_token /*stop*/) override { return 0; }
   Result<bool> Sees(const SeeNonce& /*see*/, std::stop_token /*stop*/) override { return false; }
   Result<std::string> Put(const PutCheckpoint& put, const PackageSource& /*text*/,
                           std::stop_token stop) override {

@@ -126,6 +126,19 @@ TEST_F(CheckpointCalls, OnlyAnAttachedWorkerMayAndOnlyOfItsLeases) {
             StatusCode::kFailedPrecondition);
 }
 
+TEST_F(CheckpointCalls, WhatAnAttemptPrintsComesUntilItsEndIsHeard) {
+  const auto send = [this](const AttemptRef& ref, int64_t offset, const std::string& text) {
+    return checkpoints_->SendLog({ref, 0, offset, text}, stop_.get_token());
+  };
+  EXPECT_EQ(send(Ref(3, 1, 1), 0, "a").status().code(), StatusCode::kUnavailable);
+  Attach();
+  EXPECT_EQ(*send(Ref(3, 1, 1), 0, "begun\n"), 6);
+  EXPECT_EQ(send(Ref(4, 1, 1), 0, "a").status().code(), StatusCode::kFailedPrecondition);
+  // Its checkpoints do not count any more, but what it said last is heard.
+  gateway_->Send(id_, {KillAttempt{Ref(3, 1, 1), true}});
+  EXPECT_EQ(*send(Ref(3, 1, 1), 6, "killed\n"), 13);
+}
+
 TEST_F(CheckpointCalls, WhatIsChangedOnTheWayIsRefused) {
   Attach();
   const Result<FolderText> text = FolderText::Of(folder_ / "saved");

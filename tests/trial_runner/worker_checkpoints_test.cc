@@ -283,5 +283,69 @@ TEST_F(WorkerCheckpoints, AnAttemptThatWaitsCanBeKilled) {
   EXPECT_THAT(Effects(), IsEmpty());
 }
 
+// ---- what is printed
+
+class WorkerLogs : public WorkerCheckpoints {
+ protected:
+  void SetUp() override {
+    sends_logs_ = false;
+    finds_places_ = false;
+    Join(false);
+    Tell(Start(Ref(0, 1, 1)));
+    Effects();
+    FindPlace();
+    ASSERT_THAT(Effects(), ElementsAre("log 1 /c/0/attempt_1.log", "send /c/0/attempt_1.log",
+                                       "start 1 trial 0"));
+  }
+};
+
+TEST_F(WorkerLogs, AnEndWaitsUntilTheTunerHasAllThatWasPrinted) {
+  Line(1, kFinal);
+  Line(1, kCompleted);
+  EXPECT_THAT(Effects(), ElementsAre("report 0 sequence 1", "send all of /c/0/attempt_1.log"));
+  core_->OnLogSent(Ref(0, 1, 1), OkStatus());
+  EXPECT_THAT(Effects(), ElementsAre("clear /c/0", "ended 0 completed"));
+}
+
+TEST_F(WorkerLogs, AlsoOfAProcessThatDied) {
+  Line(1, Saved(1));
+  Ended(1, {0, "SIGSEGV"});
+  EXPECT_THAT(Effects(), ElementsAre("keep /c/0/1"));
+  Keep(1);
+  EXPECT_THAT(Effects(), ElementsAre("report 0 sequence 1", "send all of /c/0/attempt_1.log"));
+  core_->OnLogSent(Ref(0, 1, 1), OkStatus());
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 crashed: the trial process died of SIGSEGV"));
+}
+
+TEST_F(WorkerLogs, WhatCannotBeSentIsNoFaultOfTheTrials) {
+  Line(1, kFinal);
+  Line(1, kCompleted);
+  Effects();
+  core_->OnLogSent(Ref(0, 1, 1), ResourceExhausted("the disk is full"));
+  EXPECT_THAT(Effects(), ElementsAre(testing::HasSubstr("what trial 0 printed stays here, in "
+                                                        "/c/0/attempt_1.log: the disk is full"),
+                                     "clear /c/0", "ended 0 completed"));
+}
+
+TEST_F(WorkerLogs, TheNextAttemptBeginsMeanwhileInThatProcess) {
+  Line(1, kFinal);
+  Line(1, kCompleted);
+  Effects();
+  Tell(Start(Ref(1, 1, 2)));
+  EXPECT_THAT(Effects(), ElementsAre("log 1 /c/1/attempt_1.log", "send /c/1/attempt_1.log",
+                                     "start 1 trial 1"));
+  core_->OnLogSent(Ref(0, 1, 1), OkStatus());
+  EXPECT_THAT(Effects(), ElementsAre("clear /c/0", "ended 0 completed"));
+}
+
+TEST_F(WorkerLogs, AWorkerThatIsToEndWhileItsTunerIsAwayWaitsForNothing) {
+  Line(1, kFinal);
+  Line(1, kCompleted);
+  LoseTuner();
+  Effects();
+  core_->OnTerminate(now_);
+  EXPECT_THAT(Effects(), testing::IsSupersetOf({"give up 0", "clear /c/0"}));
+}
+
 }  // namespace
 }  // namespace tune

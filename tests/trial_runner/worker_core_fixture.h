@@ -78,7 +78,7 @@ class WorkerCoreTest : public testing::Test {
   }
 
   // The effects since the last call, one text each: what tests compare. Where a sweep without a
-  // package runs is found at once: here as there.
+  // package runs is found at once: here as there; and what is printed is sent at once.
   std::vector<std::string> Effects() {
     std::vector<std::string> texts;
     for (auto effects = core_->TakeEffects(); !effects.empty(); effects = core_->TakeEffects()) {
@@ -88,6 +88,8 @@ class WorkerCoreTest : public testing::Test {
           notes_.push_back(note->text);
         } else if (find != nullptr && find->wanted.package.sha256.empty() && finds_places_) {
           core_->OnPlace(find->sweep, find->wanted, FoundPlace{{}, find->wanted.artifacts}, now_);
+        } else if (const auto* const log = std::get_if<SendLog>(&effect); log && sends_logs_) {
+          if (log->is_last) core_->OnLogSent(log->ref, OkStatus());
         } else {
           texts.push_back(Text(effect));
         }
@@ -138,6 +140,9 @@ class WorkerCoreTest : public testing::Test {
     if (const auto* const e = std::get_if<ObtainCheckpoint>(&effect)) {
       return "obtain " + e->path + (e->copy.folder.empty() ? "" : ", here " + e->copy.folder);
     }
+    if (const auto* const e = std::get_if<SendLog>(&effect)) {
+      return (e->is_last ? "send all of " : "send ") + e->path;
+    }
     if (const auto* const e = std::get_if<LeaveSweep>(&effect)) {
       return "leave " + std::to_string(e->sweep.value);
     }
@@ -175,6 +180,7 @@ class WorkerCoreTest : public testing::Test {
   }
 
   bool finds_places_ = true;
+  bool sends_logs_ = true;
   Instant now_{1'000'000};
   std::optional<WorkerCore> core_;
   std::vector<std::string> notes_;  // That Effects() left out.

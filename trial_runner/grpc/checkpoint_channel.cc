@@ -137,6 +137,13 @@ Result<std::string> CheckpointChannel::Put(const PutCheckpoint& put, const Packa
   return answer.path;
 }
 
+Result<int64_t> CheckpointChannel::SendLog(const PutLog& put, std::stop_token stop) {
+  Call call(*connection_, std::move(stop));
+  call.Write(EncodeCheckpointCall({connection_->session(), put}));
+  TUNE_ASSIGN_OR_RETURN(const CheckpointAnswer answer, call.ReadAnswer());
+  return answer.offset;
+}
+
 Status CheckpointChannel::Get(const GetCheckpoint& get, const Taker& taker, std::stop_token stop) {
   Call call(*connection_, std::move(stop));
   call.Write(EncodeCheckpointCall({connection_->session(), get}));

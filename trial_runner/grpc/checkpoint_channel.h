@@ -23,6 +23,7 @@ class CheckpointChannel final : public CheckpointLink {
   Result<std::string> Put(const PutCheckpoint& put, const PackageSource& text,
                           std::stop_token stop) override;
   Status Get(const GetCheckpoint& get, const Taker& taker, std::stop_token stop) override;
+  Result<int64_t> SendLog(const PutLog& put, std::stop_token stop) override;
 
  private:
   class Connection;

@@ -96,14 +96,21 @@ class CheckpointService::Served {
   }
 
   Status Do(const SeeNonce& see) {
-    TUNE_RETURN_IF_ERROR(service_.permission_(session_, nullptr));
+    TUNE_RETURN_IF_ERROR(service_.permission_(session_, nullptr, Purpose::kTells));
     CheckpointAnswer answer;
     answer.is_seen = service_.depot_->Sees(see);
     return Write(answer);
   }
 
+  Status Do(const PutLog& put) {
+    TUNE_RETURN_IF_ERROR(service_.permission_(session_, &put.ref, Purpose::kTells));
+    CheckpointAnswer answer;
+    TUNE_ASSIGN_OR_RETURN(answer.offset, service_.depot_->TakeLog(put));
+    return Write(answer);
+  }
+
   Status Do(const PutCheckpoint& put) {
-    TUNE_RETURN_IF_ERROR(service_.permission_(session_, &put.ref));
+    TUNE_RETURN_IF_ERROR(service_.permission_(session_, &put.ref, Purpose::kActs));
     TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<IncomingCheckpoint> incoming,
                           service_.depot_->Receive(put));
     CheckpointAnswer answer;
@@ -120,13 +127,13 @@ class CheckpointService::Served {
       TUNE_RETURN_IF_ERROR(incoming->Append(piece));
     }
     // It took its time.
-    TUNE_RETURN_IF_ERROR(service_.permission_(session_, &put.ref));
+    TUNE_RETURN_IF_ERROR(service_.permission_(session_, &put.ref, Purpose::kActs));
     TUNE_ASSIGN_OR_RETURN(answer.path, incoming->Commit());
     return Write(answer);
   }
 
   Status Do(const GetCheckpoint& get) {
-    TUNE_RETURN_IF_ERROR(service_.permission_(session_, &get.ref));
+    TUNE_RETURN_IF_ERROR(service_.permission_(session_, &get.ref, Purpose::kActs));
     TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<PackageSource> text, service_.depot_->Open(get));
     CheckpointAnswer answer;
     answer.text = text->name();

@@ -27,8 +27,11 @@ struct ServerCall {
 class CheckpointService {
  public:
   // What a worker may do: kUnavailable, nobody of that session is attached; kFailedPrecondition, it
-  // does not hold that lease. Without a lease: may it ask at all?
-  using Permission = std::function<Status(const std::string& session, const AttemptRef* ref)>;
+  // does not hold that lease (kTells: nor did before it was taken back). Without a lease: may it
+  // ask at all?
+  enum class Purpose { kActs, kTells };
+  using Permission =
+      std::function<Status(const std::string& session, const AttemptRef* ref, Purpose purpose)>;
 
   // `depot`: null: none is taken. It must outlive all calls.
   CheckpointService(CheckpointDepot* depot, Permission permission)

@@ -70,6 +70,11 @@ bool WorkerGateway::Connection::Holds(const AttemptRef& ref) {
   return leases_.Holds(ref);
 }
 
+bool WorkerGateway::Connection::HasNotEnded(const AttemptRef& ref) {
+  const std::lock_guard lock(mutex_);
+  return leases_.HasNotEnded(ref);
+}
+
 void WorkerGateway::Connection::OnCalled(bool ok) {
   if (!ok) {  // The server ends.
     const std::shared_ptr<Connection> keep = std::move(self_);

@@ -28,6 +28,7 @@ class WorkerGateway::Connection final {
 
   bool IsOf(const std::string& session);
   bool Holds(const AttemptRef& ref);
+  bool HasNotEnded(const AttemptRef& ref);
 
  private:
   explicit Connection(Service& service) : service_(service) {}

@@ -30,10 +30,10 @@ class WorkerGateway::Service final {
   Service(const Options& options, IncomingSink& sink)
       : options_(options),
         sink_(sink),
-        checkpoints_(options.checkpoints,
-                     [this](const std::string& session, const AttemptRef* ref) {
-                       return Permits(session, ref);
-                     }),
+        checkpoints_(
+            options.checkpoints,
+            [this](const std::string& session, const AttemptRef* ref,
+                   CheckpointService::Purpose purpose) { return Permits(session, ref, purpose); }),
         next_worker_(options.first_worker) {}
 
   Status Listen();
@@ -63,7 +63,8 @@ class WorkerGateway::Service final {
 
  private:
   // Of calls beside the stream: what that worker holds.
-  Status Permits(const std::string& session, const AttemptRef* ref);
+  Status Permits(const std::string& session, const AttemptRef* ref,
+                 CheckpointService::Purpose purpose);
   Status ReadAddresses();
   // Connections of the address will be the server's, with these credentials.
   void AddPort(grpc::ServerBuilder& builder, const NetworkAddress& address,

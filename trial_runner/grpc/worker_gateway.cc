@@ -125,12 +125,15 @@ std::shared_ptr<WorkerGateway::Connection> WorkerGateway::Service::Find(WorkerId
   return found == workers_.end() ? nullptr : found->second;
 }
 
-Status WorkerGateway::Service::Permits(const std::string& session, const AttemptRef* ref) {
+Status WorkerGateway::Service::Permits(const std::string& session, const AttemptRef* ref,
+                                       CheckpointService::Purpose purpose) {
+  const bool tells = purpose == CheckpointService::Purpose::kTells;
   const std::lock_guard lock(mutex_);
   bool is_attached = false;
   for (const auto& [worker, connection] : workers_) {
     if (session.empty() || !connection->IsOf(session)) continue;
-    if (ref == nullptr || connection->Holds(*ref)) return OkStatus();
+    if (ref == nullptr) return OkStatus();
+    if (tells ? connection->HasNotEnded(*ref) : connection->Holds(*ref)) return OkStatus();
     is_attached = true;
   }
   if (!is_attached) return Unavailable("no such worker is attached");

@@ -1,6 +1,7 @@
 #include "trial_runner/package/artifact_depot.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -124,6 +126,29 @@ bool ArtifactDepot::Sees(const SeeNonce& see) {
   if (folder.empty()) return false;
   const Result<std::string> text = ReadFile(folder + "/" + NonceFile(see.nonce), kNonceBytes);
   return text.ok() && *text == see.nonce;
+}
+
+// One worker at a time holds the lease. What a disk does not take is left out, as on the worker's.
+Result<int64_t> ArtifactDepot::TakeLog(const PutLog& put) {
+  const std::string folder = options_.root + "/" + std::to_string(put.ref.trial.value);
+  std::error_code ignored;
+  fs::create_directories(folder, ignored);
+  const std::string path = folder + "/" + AttemptLogName(put.ref.attempt, put.rank);
+  const FileDescriptor file(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644));
+  if (!file.is_open()) return ErrnoStatus("open", path);
+  struct stat info = {};
+  if (fstat(file.get(), &info) != 0) return ErrnoStatus("look at", path);
+  const int64_t have = info.st_size;
+  const int64_t known = have - put.offset;
+  if (known < 0 || known >= static_cast<int64_t>(put.text.size())) return have;
+  const std::string_view rest = std::string_view(put.text).substr(static_cast<size_t>(known));
+  if (have + static_cast<int64_t>(rest.size()) > 2 * limits::kAttemptLogBytesMax) {
+    return ResourceExhausted("a log has " + std::to_string(limits::kAttemptLogBytesMax) +
+                             " bytes at most");
+  }
+  TUNE_RETURN_IF_ERROR(WriteAll(file.get(), std::as_bytes(std::span(rest)), path));
+  return have + static_cast<int64_t>(rest.size());
 }
 
 // It lies there as text and as folder for a moment.

@@ -40,6 +40,11 @@ Result<std::unique_ptr<PackageSource>> SweepDepots::Open(const GetCheckpoint& ge
   return depot->Open(get);
 }
 
+Result<int64_t> SweepDepots::TakeLog(const PutLog& put) {
+  TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<ArtifactDepot> depot, Find(put.ref.sweep));
+  return depot->TakeLog(put);
+}
+
 int64_t SweepDepots::BytesOfLastHour() {
   const std::lock_guard lock(mutex_);
   int64_t sum = 0;

@@ -468,6 +468,15 @@ Status Read(v1::GetCheckpoint& in, GetCheckpoint& out) {
   return ReadInt(in.offset(), 0, kAny, "get.offset", out.offset);
 }
 
+Status Read(v1::PutLog& in, PutLog& out) {
+  if (!in.has_ref()) return Absent("log.ref");
+  TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref).At("log"));
+  TUNE_RETURN_IF_ERROR(ReadInt(in.rank(), 0, kAny, "log.rank", out.rank));
+  TUNE_RETURN_IF_ERROR(
+      ReadInt(in.offset(), 0, limits::kAttemptLogBytesMax, "log.offset", out.offset));
+  return ReadText(in.mutable_text(), limits::kPackagePieceBytes, "log.text", out.text);
+}
+
 }  // namespace
 
 Status Read(v1::CheckpointCall& in, CheckpointCall& out) {
@@ -480,6 +489,8 @@ Status Read(v1::CheckpointCall& in, CheckpointCall& out) {
       return Read(*in.mutable_put(), out.what.emplace<PutCheckpoint>());
     case v1::CheckpointCall::kGet:
       return Read(*in.mutable_get(), out.what.emplace<GetCheckpoint>());
+    case v1::CheckpointCall::kLog:
+      return Read(*in.mutable_log(), out.what.emplace<PutLog>());
     case v1::CheckpointCall::WHAT_NOT_SET:
       break;
   }

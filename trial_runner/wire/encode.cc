@@ -229,6 +229,12 @@ void Put(const CheckpointCall& call, v1::CheckpointCall* out) {
                    out->mutable_get()->set_path(get.path);
                    out->mutable_get()->set_offset(get.offset);
                  },
+                 [out](const PutLog& put) {
+                   Put(put.ref, out->mutable_log()->mutable_ref());
+                   out->mutable_log()->set_rank(put.rank);
+                   out->mutable_log()->set_offset(put.offset);
+                   out->mutable_log()->set_text(put.text);
+                 },
              },
              call.what);
 }

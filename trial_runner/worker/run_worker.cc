@@ -214,9 +214,12 @@ int RunWorker(const WorkerOptions& options) {
                              [&inbox](const AttemptRef& ref, Result<CheckpointCopy> copy) {
                                inbox.OnCheckpointObtained(ref, std::move(copy));
                              }});
+  LogCarrier logs(checkpoints, [&inbox](const AttemptRef& ref, const Status& sent) {
+    inbox.OnLogSent(ref, sent);
+  });
   PackageFetcher fetcher({dial, &checkpoints, prepared->cache,
                           prepared->tuner.tls ? prepared->tuner.tls->authority : ""});
-  WorkerLoop loop(core, inbox, clock, prepared->program_folder, &fetcher, &carrier);
+  WorkerLoop loop(core, inbox, clock, prepared->program_folder, &fetcher, &carrier, &logs);
   // A trial process gets ready while the connection is made.
   loop.Begin();
   const int status = loop.Run([&prepared](TunerSink& sink) -> std::unique_ptr<TunerLink> {

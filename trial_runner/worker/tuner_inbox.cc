@@ -42,6 +42,12 @@ void TunerInbox::OnCheckpointObtained(const AttemptRef& ref, Result<CheckpointCo
   Announce();
 }
 
+void TunerInbox::OnLogSent(const AttemptRef& ref, const Status& sent) {
+  const std::lock_guard lock(mutex_);
+  content_.logs_sent.emplace_back(ref, sent);
+  Announce();
+}
+
 void TunerInbox::OnDevices(std::vector<DeviceReading> readings) {
   const std::lock_guard lock(mutex_);
   content_.devices = std::move(readings);

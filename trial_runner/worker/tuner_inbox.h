@@ -27,6 +27,7 @@ class TunerInbox final : public TunerSink {
   // Nor these: from those that carry checkpoints.
   void OnCheckpointKept(const AttemptRef& ref, Result<KeptCheckpoint> kept);
   void OnCheckpointObtained(const AttemptRef& ref, Result<CheckpointCopy> copy);
+  void OnLogSent(const AttemptRef& ref, const Status& sent);
   // From the thread that watches the devices.
   void OnDevices(std::vector<DeviceReading> readings);
 
@@ -43,6 +44,7 @@ class TunerInbox final : public TunerSink {
     std::vector<Place> places;
     std::vector<std::pair<AttemptRef, Result<KeptCheckpoint>>> kept;
     std::vector<std::pair<AttemptRef, Result<CheckpointCopy>>> obtained;
+    std::vector<std::pair<AttemptRef, Status>> logs_sent;
     std::optional<std::vector<DeviceReading>> devices;  // The latest.
   };
   Content Take();

@@ -12,18 +12,16 @@
 // Where a process ends that several share, nobody knows whose fault it was: each is lost, which is
 // no failure, and goes on alone; the one that ends its process alone is charged.
 //
-// What a trial has saved is reported once it is kept where the tuner finds it (checkpoint_store.h).
-// Until then the report waits, and so does the attempt's end, also where its process is gone.
+// What a trial has saved is reported once it is kept where the tuner finds it (checkpoint_store.h),
+// and its end once the tuner has all that it printed, also where its process is gone.
 //
-// Trial processes are kept: after an attempt that ended in order its process takes the next one at
-// once. There are never more of them than attempts have run at the same time, but for one that may
-// be started before the first. Leases ahead (messages.h) are taken over here, without asking the
-// tuner.
+// Trial processes are kept: one whose attempt ended in order takes the next one at once. There are
+// no more of them than attempts ran at the same time, but for one that may be started before the
+// first. Leases ahead (messages.h) are taken over here, without asking the tuner.
 //
 // A worker that is not local outlives its connection. Without one it begins nothing new, lets its
 // attempts run for the rest of the lease (counted from the last thing heard of the tuner), connects
-// again with growing pauses, and says then what it holds and once more what was not acknowledged.
-// When the lease is over it ends.
+// again with growing pauses, and says what it holds and what was not acknowledged; then it ends.
 //
 // Thread rule: one thread.
 #pragma once
@@ -73,8 +71,7 @@ class WorkerCore {
   void OnMessage(const ToWorker& message, Instant now);
   // The connection ended.
   void OnTunerGone(const Status& reason, Instant now);
-  // SIGTERM to the worker.
-  void OnTerminate(Instant now);
+  void OnTerminate(Instant now);  // SIGTERM to the worker.
 
   void OnProcessLine(ProcessId process, std::string_view line, Instant now);
   // It sent more than a line may hold.
@@ -98,9 +95,10 @@ class WorkerCore {
   bool OnPlace(ExperimentId sweep, const WantedPlace& wanted, const Result<FoundPlace>& found,
                Instant now);
 
-  // What KeepCheckpoint and ObtainCheckpoint asked for.
+  // What KeepCheckpoint, ObtainCheckpoint and SendLog asked for.
   void OnCheckpointKept(const AttemptRef& ref, const Result<KeptCheckpoint>& kept, Instant now);
   void OnCheckpointObtained(const AttemptRef& ref, const Result<CheckpointCopy>& copy, Instant now);
+  void OnLogSent(const AttemptRef& ref, const Status& sent);
 
   void OnTime(Instant now);
   std::optional<Instant> NextDeadline() const;
@@ -227,7 +225,9 @@ class WorkerCore {
   static TrialEnd Crash(std::string error);
   void EndAttempt(const AttemptRef& ref, TrialEnd end);
   void EndRunning(ProcessId id, Process& process, int64_t lane, TrialEnd end, Instant now);
-  void LetGo(Process& process, int64_t lane, TrialEnd end);
+  void LetGo(ProcessId id, Process& process, int64_t lane, TrialEnd end);
+  void EndOnceLogged(ProcessId id, Running running, TrialEnd end);
+  bool SendsLog(const Running& running) const;
   void Finish(StartAttempt ended, TrialEnd end);
   void Vacate(int64_t cpu_milli, std::vector<DeviceSlice> slices);
   void Doom(ProcessId id, Process& process, bool at_once, Instant now);
@@ -257,7 +257,7 @@ class WorkerCore {
   std::map<ExperimentId, SweepHere> sweeps_;
   std::map<ProcessId, Process> processes_;
   std::map<LeaseEpoch, Seat> running_;
-  // Attempts whose processes are gone, and whose last reports wait for their checkpoints.
+  // Attempts that ended: checkpoints of their last reports, or what they printed, are on their way.
   struct Lingering {
     Running running;
     TrialEnd end;

@@ -21,7 +21,8 @@ void WorkerCore::Drop(const CheckpointCache::Dropped& folders) {
 void WorkerCore::OnCheckpointKept(const AttemptRef& ref, const Result<KeptCheckpoint>& kept,
                                   Instant now) {
   if (has_exited_) return;
-  if (const auto found = lingering_.find(ref); found != lingering_.end()) {
+  if (const auto found = lingering_.find(ref);
+      found != lingering_.end() && found->second.running.keeping) {
     Lingering left = std::move(found->second);
     lingering_.erase(found);
     if (kept.ok()) {
@@ -33,7 +34,7 @@ void WorkerCore::OnCheckpointKept(const AttemptRef& ref, const Result<KeptCheckp
     } else if (const std::optional<TrialEnd> end = EndForUnkept(kept.status(), now)) {
       left.end = *end;
     }
-    Finish(std::move(left.running.start), std::move(left.end));
+    EndOnceLogged({}, std::move(left.running), std::move(left.end));
     return ExitIfDone();
   }
   const auto found = running_.find(ref.epoch);

@@ -42,7 +42,7 @@ void WorkerCore::OnProcessEnded(ProcessId id, const ProcessEnd& end, Instant) {
     const bool is_known = running.verdict || its_end.outcome == Outcome::kCompleted ||
                           its_end.outcome == Outcome::kStopped;
     if (others > 0 && !is_known) its_end = LostWith(running, others, its_end.error);
-    LetGo(process, lane, std::move(its_end));
+    LetGo(id, process, lane, std::move(its_end));
   }
   ExitIfDone();
 }
@@ -74,12 +74,12 @@ void WorkerCore::EndAttempt(const AttemptRef& ref, TrialEnd end) {
 void WorkerCore::EndRunning(ProcessId id, Process& process, int64_t lane, TrialEnd end,
                             Instant now) {
   const bool is_shared = process.running.size() > 1;
-  LetGo(process, lane, std::move(end));
+  LetGo(id, process, lane, std::move(end));
   if (is_shared) return ChooseLogs(id, process);
   if (process.is_spent) Doom(id, process, true, now);
 }
 
-void WorkerCore::LetGo(Process& process, int64_t lane, TrialEnd end) {
+void WorkerCore::LetGo(ProcessId id, Process& process, int64_t lane, TrialEnd end) {
   const auto found = process.running.find(lane);
   TellDeviceMemory(found->second);
   Running running = std::move(found->second);
@@ -93,7 +93,34 @@ void WorkerCore::LetGo(Process& process, int64_t lane, TrialEnd end) {
     lingering_.emplace(ref, Lingering{std::move(running), std::move(end)});
     return;
   }
-  Finish(std::move(running.start), std::move(end));
+  EndOnceLogged(id, std::move(running), std::move(end));
+}
+
+// Who hears of the end finds all that it printed at the tuner.
+void WorkerCore::EndOnceLogged(ProcessId id, Running running, TrialEnd end) {
+  const AttemptRef ref = running.start.ref;
+  if (!SendsLog(running) || IsGoneForGood()) {
+    return Finish(std::move(running.start), std::move(end));
+  }
+  effects_.push_back(SendLog{id, ref, running.log_path, running.start.rank, /*is_last=*/true});
+  lingering_.emplace(ref, Lingering{std::move(running), std::move(end)});
+}
+
+bool WorkerCore::SendsLog(const Running& running) const {
+  return !running.log_path.empty() && HasOwnArtifacts(running.start.ref);
+}
+
+void WorkerCore::OnLogSent(const AttemptRef& ref, const Status& sent) {
+  const auto found = lingering_.find(ref);
+  if (has_exited_ || found == lingering_.end() || found->second.running.keeping) return;
+  if (!sent.ok()) {
+    Complain("what " + Named(ref) + " printed stays here, in " + found->second.running.log_path +
+             ": " + sent.message());
+  }
+  Lingering left = std::move(found->second);
+  lingering_.erase(found);
+  Finish(std::move(left.running.start), std::move(left.end));
+  ExitIfDone();
 }
 
 // It holds nothing any more.

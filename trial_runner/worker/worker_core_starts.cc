@@ -4,6 +4,7 @@
 
 #include "core/json.h"
 #include "core/limits.h"
+#include "trial_runner/checkpoint_transfer.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/worker/worker_core.h"
 
@@ -13,8 +14,7 @@ namespace {
 // Of each attempt, and of each rank but the first.
 std::string LogPath(const StartAttempt& start) {
   if (start.artifact_dir.empty()) return "";
-  return start.artifact_dir + "/attempt_" + std::to_string(start.ref.attempt.value) +
-         (start.rank == 0 ? "" : "_rank_" + std::to_string(start.rank)) + ".log";
+  return start.artifact_dir + "/" + AttemptLogName(start.ref.attempt, start.rank);
 }
 
 }  // namespace
@@ -111,6 +111,9 @@ void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
   if (start.is_spread) place.address = options_.address;
   running.log_path = LogPath(start);
   ChooseLogs(id, process);
+  if (SendsLog(running)) {
+    effects_.push_back(SendLog{id, start.ref, running.log_path, start.rank, /*is_last=*/false});
+  }
   effects_.push_back(
       WriteToProcess{id, EncodeStart(sweep.info, start, running.devices, place, lane)});
 }

@@ -74,6 +74,15 @@ struct ObtainCheckpoint {
   std::string path;  // On the tuner's machine.
   CheckpointCopy copy;
 };
+// What this attempt prints goes to the tuner, too: now and then; `is_last`: all of it, which then
+// is answered (OnLogSent). The process, if it is there, ran it.
+struct SendLog {
+  ProcessId process;
+  AttemptRef ref;
+  std::string path;
+  int64_t rank = 0;
+  bool is_last = false;
+};
 // Nobody waits any more for what of this attempt is on its way.
 struct GiveUpCheckpoints {
   AttemptRef ref;
@@ -94,7 +103,7 @@ struct ExitWorker {
 };
 using Effect =
     std::variant<SendToTuner, SpawnProcess, WriteToProcess, KeepOutput, SignalProcess, PrintLine,
-                 PrintNote, FindPlace, LeaveSweep, KeepCheckpoint, ObtainCheckpoint,
+                 PrintNote, FindPlace, LeaveSweep, KeepCheckpoint, ObtainCheckpoint, SendLog,
                  GiveUpCheckpoints, DropCheckpoint, ClearTrialFolder, ConnectToTuner, ExitWorker>;
 
 // ---- what was seen

@@ -48,13 +48,14 @@ std::string SignalName(int signal) {
 
 WorkerLoop::WorkerLoop(WorkerCore& core, TunerInbox& inbox, const Clock& clock,
                        std::string program_folder, PackageFetcher* fetcher,
-                       CheckpointCarrier* carrier)
+                       CheckpointCarrier* carrier, LogCarrier* logs)
     : core_(core),
       inbox_(inbox),
       clock_(clock),
       program_folder_(std::move(program_folder)),
       fetcher_(fetcher),
       carrier_(carrier),
+      logs_(logs),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       oom_kill_files_(FindOomKillFiles()) {
   sigset_t watched;
@@ -178,6 +179,7 @@ void WorkerLoop::HandleInbox() {
   for (const auto& [ref, copy] : content.obtained) {
     core_.OnCheckpointObtained(ref, copy, clock_.Now());
   }
+  for (const auto& [ref, sent] : content.logs_sent) core_.OnLogSent(ref, sent);
   if (content.devices) core_.OnDevicesSeen(Interpret(*content.devices), clock_.Now());
   if (!content.closed) return;
   is_link_closed_ = true;

@@ -18,6 +18,7 @@
 #include "trial_runner/devices/device_inventory.h"
 #include "trial_runner/tuner_link.h"
 #include "trial_runner/worker/checkpoint_carrier.h"
+#include "trial_runner/worker/log_carrier.h"
 #include "trial_runner/worker/oom_kills.h"
 #include "trial_runner/worker/output_log.h"
 #include "trial_runner/worker/package_fetcher.h"
@@ -29,9 +30,10 @@ namespace tune {
 
 class WorkerLoop {
  public:
-  // `fetcher` and `carrier`: null for local workers.
+  // `fetcher`, `carrier` and `logs`: null where nothing is fetched or sent.
   WorkerLoop(WorkerCore& core, TunerInbox& inbox, const Clock& clock, std::string program_folder,
-             PackageFetcher* fetcher = nullptr, CheckpointCarrier* carrier = nullptr);
+             PackageFetcher* fetcher = nullptr, CheckpointCarrier* carrier = nullptr,
+             LogCarrier* logs = nullptr);
   ~WorkerLoop();
 
   // Once, before Run: performs what the core wants before there is a connection; what it wants to
@@ -93,7 +95,8 @@ class WorkerLoop {
   void Do(const LeaveSweep& effect);
   void Do(const KeepCheckpoint& effect) { carrier_->Keep(effect); }
   void Do(const ObtainCheckpoint& effect) { carrier_->Obtain(effect); }
-  void Do(const GiveUpCheckpoints& effect) { carrier_->GiveUp(effect.ref); }
+  void Do(const SendLog& effect);
+  void Do(const GiveUpCheckpoints& effect);
   void Do(const DropCheckpoint& effect) { carrier_->Drop(effect.folder); }
   // At once: the trial's next attempt may be the next thing to begin.
   void Do(const ClearTrialFolder& effect) {
@@ -109,6 +112,7 @@ class WorkerLoop {
   const std::string program_folder_;
   PackageFetcher* const fetcher_;
   CheckpointCarrier* const carrier_;
+  LogCarrier* const logs_;
   FileDescriptor epoll_;
   FileDescriptor signals_;
   std::map<ProcessId, Trial> trials_;

@@ -166,6 +166,17 @@ void WorkerLoop::Do(const FindPlace& effect) {
 void WorkerLoop::Do(const LeaveSweep& effect) {
   if (fetcher_ != nullptr) fetcher_->Leave(effect.sweep);
   if (carrier_ != nullptr) carrier_->Leave(effect.sweep);
+  if (logs_ != nullptr) logs_->Leave(effect.sweep);
+}
+
+void WorkerLoop::Do(const SendLog& effect) {
+  if (effect.is_last) ReadOutput(effect.process);
+  logs_->Send(effect);
+}
+
+void WorkerLoop::Do(const GiveUpCheckpoints& effect) {
+  carrier_->GiveUp(effect.ref);
+  logs_->GiveUp(effect.ref);
 }
 
 void WorkerLoop::Do(const ConnectToTuner&) {
@@ -176,6 +187,7 @@ void WorkerLoop::Do(const ConnectToTuner&) {
   }
   for (auto& [ref, kept] : left.kept) inbox_.OnCheckpointKept(ref, std::move(kept));
   for (auto& [ref, copy] : left.obtained) inbox_.OnCheckpointObtained(ref, std::move(copy));
+  for (const auto& [ref, sent] : left.logs_sent) inbox_.OnLogSent(ref, sent);
   to_send_.clear();
   is_link_closed_ = false;
   link_ = (*connect_)(inbox_);

@@ -1,0 +1,53 @@
+// Sends what attempts print to a tuner that does not see this machine's disk, beside the worker's
+// loop: what is new in their logs, every half a second, and all of it at their ends.
+//
+// Thread rule: one thread, which is never kept waiting but for the destructor's moment. The answers
+// come from the carrier's thread, and none once the destructor has returned.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "core/status.h"
+#include "trial_runner/checkpoint_transfer.h"
+#include "trial_runner/worker/worker_effects.h"
+
+namespace tune {
+
+class LogCarrier {
+ public:
+  // `link`: to the tuner; must outlive the carrier. `sent` answers what was the last of an attempt.
+  LogCarrier(CheckpointLink& link, std::function<void(const AttemptRef&, const Status&)> sent);
+  ~LogCarrier();
+
+  void Send(const SendLog& send);
+  void GiveUp(const AttemptRef& ref);
+  void Leave(ExperimentId sweep);
+
+ private:
+  struct Log {
+    std::string path;
+    int64_t rank = 0;
+    int64_t sent = 0;  // Bytes that the tuner has.
+    bool is_last = false;
+  };
+  void Work(std::stop_token stop);
+  void SendNews(std::stop_token stop);
+  Status SendRest(const AttemptRef& ref, Log& log, std::stop_token stop);
+
+  CheckpointLink& link_;
+  const std::function<void(const AttemptRef&, const Status&)> sent_;
+  std::mutex mutex_;
+  std::condition_variable_any has_last_;
+  std::map<AttemptRef, Log> logs_;
+  bool is_urgent_ = false;  // One that is the last of its attempt has come.
+  std::jthread thread_;     // Since the first log.
+};
+
+}  // namespace tune
