@@ -8,73 +8,14 @@
 
 #include "core/limits.h"
 #include "core/utf8.h"
+#include "trial_runner/wire/decode_fields.h"
 #include "trial_runner/wire/enumerations.h"
 
 namespace tune {
 namespace {
 
-constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMilliMax = 1'000'000'000;     // A million CPUs.
 constexpr int64_t kPeriodMsMax = 1'000'000'000;  // Eleven days.
-
-Status ReadInt(int64_t value, int64_t min, int64_t max, const char* field, int64_t& out) {
-  if (value < min || value > max) {
-    return InvalidArgument(std::string(field) + ": read " + std::to_string(value) +
-                           ", expected at least " + std::to_string(min) +
-                           (max == kAny ? "" : " and at most " + std::to_string(max)));
-  }
-  out = value;
-  return OkStatus();
-}
-
-Status ReadText(std::string* text, size_t bytes_max, const char* field, std::string& out) {
-  if (text->size() > bytes_max) {
-    return InvalidArgument(std::string(field) + ": " + std::to_string(text->size()) +
-                           " bytes, expected at most " + std::to_string(bytes_max));
-  }
-  out = std::move(*text);
-  return OkStatus();
-}
-
-// A text that people see in their terminals: a control character in it, which might do something
-// there, becomes '?', and so does what is no UTF-8.
-Status ReadLine(std::string* text, size_t bytes_max, const char* field, std::string& out) {
-  TUNE_RETURN_IF_ERROR(ReadText(text, bytes_max, field, out));
-  if (!IsUtf8(out)) out = ToUtf8(out);
-  for (size_t i = 0; i < out.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(out[i]);
-    // Those of one byte, and C1's in UTF-8 (C2 80 to C2 9F).
-    const auto next = i + 1 < out.size() ? static_cast<unsigned char>(out[i + 1]) : 0;
-    const bool is_c1 = byte == 0xc2 && next >= 0x80 && next <= 0x9f;
-    if (is_c1) out.erase(i + 1, 1);
-    if (is_c1 || byte < 0x20 || byte == 0x7f) out[i] = '?';
-  }
-  return OkStatus();
-}
-
-// Empty, or absolute.
-Status ReadPath(std::string* path, const char* field, std::string& out) {
-  TUNE_RETURN_IF_ERROR(ReadText(path, limits::kPathBytesMax, field, out));
-  if (!out.empty() && out.front() != '/') {
-    return InvalidArgument(std::string(field) + ": expected an absolute path");
-  }
-  return OkStatus();
-}
-
-Status Absent(const char* field) { return InvalidArgument(std::string(field) + ": is absent"); }
-
-Status CheckCount(int count, size_t max, const std::string& field) {
-  if (static_cast<size_t>(count) <= max) return OkStatus();
-  return InvalidArgument(field + ": " + std::to_string(count) + ", expected at most " +
-                         std::to_string(max));
-}
-
-Status Read(const v1::AttemptRef& in, AttemptRef& out) {
-  TUNE_RETURN_IF_ERROR(ReadInt(in.trial(), 0, kAny, "ref.trial", out.trial.value));
-  TUNE_RETURN_IF_ERROR(ReadInt(in.attempt(), 1, kAny, "ref.attempt", out.attempt.value));
-  TUNE_RETURN_IF_ERROR(ReadInt(in.epoch(), 1, kAny, "ref.epoch", out.epoch.value));
-  return ReadInt(in.sweep(), 0, kAny, "ref.sweep", out.sweep.value);
-}
 
 Status Read(const google::protobuf::RepeatedPtrField<v1::DeviceSlice>& in, const std::string& field,
             std::vector<DeviceSlice>& out) {
@@ -252,22 +193,6 @@ Status Read(const v1::DeviceMemoryPeak& in, DeviceMemoryPeak& out) {
   return ReadInt(in.bytes(), 1, limits::kDeviceBytesMax, "device_memory_peak.bytes", out.bytes);
 }
 
-// Part of a path on some disk: digits and nothing else.
-Status ReadDigits(const std::string& in, size_t count, const std::string& field, std::string& out) {
-  out = in;
-  const bool is_digits =
-      in.size() == count && in.find_first_not_of("0123456789abcdef") == std::string::npos;
-  return is_digits ? OkStatus()
-                   : InvalidArgument(field + ": expected " + std::to_string(count) +
-                                     " lower-case hexadecimal digits");
-}
-
-Status Read(const v1::Package& in, const std::string& field, PackageName& out,
-            int64_t bytes_max = limits::kPackageBytesMax) {
-  TUNE_RETURN_IF_ERROR(ReadDigits(in.sha256(), 64, field + ".sha256", out.sha256));
-  return ReadInt(in.bytes(), 1, bytes_max, (field + ".bytes").c_str(), out.bytes);
-}
-
 Status Read(v1::SweepInfo& in, SweepInfo& out) {
   TUNE_RETURN_IF_ERROR(ReadInt(in.sweep(), 0, kAny, "sweep.sweep", out.sweep.value));
   TUNE_RETURN_IF_ERROR(
@@ -434,74 +359,6 @@ Status Read(v1::ToWorker& in, ToWorker& out) {
       break;
   }
   return Absent("kind");
-}
-
-Status Read(v1::FetchRequest& in, FetchRequest& out) {
-  TUNE_RETURN_IF_ERROR(Read(in.package(), "fetch.package", out.package));
-  return ReadInt(in.offset(), 0, out.package.bytes, "fetch.offset", out.offset);
-}
-
-Status Read(v1::FetchPiece& in, std::string& text) {
-  if (in.text().empty()) return InvalidArgument("piece.text: expected at least one byte");
-  return ReadText(in.mutable_text(), limits::kPackagePieceBytes, "piece.text", text);
-}
-
-namespace {
-
-Status Read(const v1::SeeNonce& in, SeeNonce& out) {
-  TUNE_RETURN_IF_ERROR(ReadInt(in.sweep(), 0, kAny, "see.sweep", out.sweep.value));
-  out.is_of_programs = in.is_of_programs();
-  return ReadDigits(in.nonce(), kNonceBytes, "see.nonce", out.nonce);
-}
-
-Status Read(v1::PutCheckpoint& in, PutCheckpoint& out) {
-  if (!in.has_ref()) return Absent("put.ref");
-  TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref).At("put"));
-  TUNE_RETURN_IF_ERROR(ReadText(in.mutable_name(), limits::kNameBytesMax, "put.name", out.name));
-  return Read(in.text(), "put.text", out.text, kAny);
-}
-
-Status Read(v1::GetCheckpoint& in, GetCheckpoint& out) {
-  if (!in.has_ref()) return Absent("get.ref");
-  TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref).At("get"));
-  TUNE_RETURN_IF_ERROR(ReadPath(in.mutable_path(), "get.path", out.path));
-  return ReadInt(in.offset(), 0, kAny, "get.offset", out.offset);
-}
-
-Status Read(v1::PutLog& in, PutLog& out) {
-  if (!in.has_ref()) return Absent("log.ref");
-  TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref).At("log"));
-  TUNE_RETURN_IF_ERROR(ReadInt(in.rank(), 0, kAny, "log.rank", out.rank));
-  TUNE_RETURN_IF_ERROR(
-      ReadInt(in.offset(), 0, limits::kAttemptLogBytesMax, "log.offset", out.offset));
-  return ReadText(in.mutable_text(), limits::kPackagePieceBytes, "log.text", out.text);
-}
-
-}  // namespace
-
-Status Read(v1::CheckpointCall& in, CheckpointCall& out) {
-  TUNE_RETURN_IF_ERROR(
-      ReadText(in.mutable_session(), limits::kNameBytesMax, "session", out.session));
-  switch (in.what_case()) {
-    case v1::CheckpointCall::kSee:
-      return Read(in.see(), out.what.emplace<SeeNonce>());
-    case v1::CheckpointCall::kPut:
-      return Read(*in.mutable_put(), out.what.emplace<PutCheckpoint>());
-    case v1::CheckpointCall::kGet:
-      return Read(*in.mutable_get(), out.what.emplace<GetCheckpoint>());
-    case v1::CheckpointCall::kLog:
-      return Read(*in.mutable_log(), out.what.emplace<PutLog>());
-    case v1::CheckpointCall::WHAT_NOT_SET:
-      break;
-  }
-  return Absent("what");
-}
-
-Status Read(v1::CheckpointAnswer& in, CheckpointAnswer& out) {
-  out.is_seen = in.seen();
-  TUNE_RETURN_IF_ERROR(ReadInt(in.offset(), 0, kAny, "answer.offset", out.offset));
-  TUNE_RETURN_IF_ERROR(ReadPath(in.mutable_path(), "answer.path", out.path));
-  return in.has_text() ? Read(in.text(), "answer.text", out.text, kAny) : OkStatus();
 }
 
 }  // namespace tune
