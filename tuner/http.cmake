@@ -45,6 +45,7 @@ tune_library(tune_page
     ${CMAKE_CURRENT_LIST_DIR}/cli/page_report_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/plot_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/remote_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/remote_files.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/secret_environment.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/ui_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/working_package.cc

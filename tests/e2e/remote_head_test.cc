@@ -103,6 +103,15 @@ TEST_F(RemoteHead, ASweepRunsAndIsLookedAtFromElsewhere) {
   EXPECT_THAT(Ask({"results", "space", "--format", "csv"}).out, HasSubstr("\n1,TERMINATED,"));
   EXPECT_EQ(Ask({"results", "space"}).out, RunTune(there_, {"results", "space"}).out);
   EXPECT_THAT(Ask({"best", "space", "--format", "json"}).out, HasSubstr("\"config\":{\"x\":1}"));
+  // What they write comes here.
+  const ProgramResult exported = Ask({"best", "space", "--export", here_ / "model"});
+  EXPECT_EQ(exported.exit_status, 0);
+  EXPECT_THAT(exported.err, HasSubstr("exported to model"));
+  EXPECT_EQ(here_.Read("model/config.json"), "{\"x\":1}\n");
+  EXPECT_EQ(Ask({"plot", "space", "best", "--svg", "best.svg"}).exit_status, 0);
+  EXPECT_THAT(here_.Read("best.svg"), HasSubstr("<svg"));
+  EXPECT_EQ(Ask({"report", "space", "--html", "space.html"}).exit_status, 0);
+  EXPECT_THAT(here_.Read("space.html"), HasSubstr("<!doctype html>"));
   EXPECT_EQ(Ask({"delete", "space", "--yes"}).exit_status, 0);
   EXPECT_EQ(Query(there_, "select count(*) from experiments"), Rows{"0"});
 }
@@ -165,8 +174,9 @@ TEST_F(RemoteHead, WhatIsWrongIsSaidInALine) {
   refused({"list"}, "nobody answers", "http://127.0.0.1:1/?key=abc");
   refused({"list"}, "over TLS alone", "http://192.0.2.7:8080/?key=abc");
   refused({"run", "space.yaml"}, "works on a database of this machine");
-  refused({"plot", "a", "--svg", "a.svg"}, "--svg: is about files of the head's machine");
-  refused({"best", "a", "--export=a"}, "--export: is about files of the head's machine");
+  refused({"resume", "a", "--space", "a.yaml"}, "--space: is about files of the head's machine");
+  here_.Write("mine.svg", "");
+  refused({"plot", "a", "--svg", "mine.svg"}, "mine.svg is there already");
   refused({"--db", "tune.db", "list"}, "expected one of them");
   refused({"logs", "nothing/0"}, "no sweep is in it yet");
   refused({"submit", "--", "./nothing.sh"}, "there is no file");

@@ -3,7 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "tests/tuner/temp_folder.h"
+#include "trial_runner/package/folder_text.h"
 #include "tuner/cli/command_output.h"
+#include "tuner/cli/remote_files.h"
 
 namespace tune {
 namespace {
@@ -22,37 +28,94 @@ TEST(RemoteCommands, WhatTellsAndWhatActsMayBeAskedForAndNothingElse) {
   EXPECT_FALSE(CheckRemoteCommand({}).ok());
 }
 
-TEST(RemoteCommands, OptionsAboutFilesAreRefusedHoweverTheyAreWritten) {
-  for (const std::string option :
-       {"--db", "--svg", "--export", "--space", "--html", "--http", "--detach"}) {
+TEST(RemoteCommands, OptionsAboutFilesOfTheHeadAreRefusedHoweverTheyAreWritten) {
+  for (const std::string option : {"--db", "--space", "--http", "--detach", "--head"}) {
     EXPECT_THAT(CheckRemoteCommand({"list", option, "x"}).status().message(), HasSubstr(option));
     EXPECT_THAT(CheckRemoteCommand({"list", option + "=x"}).status().message(), HasSubstr(option));
   }
 }
 
+TEST(RemoteCommands, WhatIsWrittenLiesInAFolderOfTheCommands) {
+  EXPECT_TRUE(CheckRemoteCommand({"best", "a", "--export=model"}).ok());
+  EXPECT_TRUE(CheckRemoteCommand({"report", "a", "--html", "a.html"}).ok());
+  EXPECT_FALSE(CheckRemoteCommand({"report", "a"}).ok()) << "a trial's report";
+  for (const std::string path : {"/etc/x", "../x", "a/b", "", ".", "..", "-x", ".ssh"}) {
+    EXPECT_THAT(CheckRemoteCommand({"plot", "a", "--svg=" + path}).status().message(),
+                HasSubstr("expected a plain name"))
+        << path;
+  }
+  EXPECT_FALSE(CheckRemoteCommand({"plot", "a", "--svg"}).ok());
+}
+
+TEST(RemoteFiles, AreSaidThereWithoutTheirFolder) {
+  const TempFolder folder;
+  const auto files = RemoteFiles::Prepare(
+      {"report", "a", "--html", folder / "a.html", "--md=" + (folder / "a.md"), "last"});
+  ASSERT_TRUE(files.ok()) << files.status().message();
+  EXPECT_THAT(files->arguments(),
+              ::testing::ElementsAre("report", "a", "--html=a.html", "--md=a.md", "last"));
+  std::ofstream(folder / "there.svg") << "mine";
+  EXPECT_THAT(RemoteFiles::Prepare({"plot", "--svg", folder / "there.svg"}).status().message(),
+              HasSubstr("is there already"));
+  EXPECT_THAT(RemoteFiles::Prepare({"plot", "--svg", folder / "no/a.svg"}).status().message(),
+              HasSubstr("there is no folder"));
+  std::filesystem::create_directory(folder / "empty");
+  EXPECT_TRUE(RemoteFiles::Prepare({"best", "--export", folder / "empty/"}).ok());
+}
+
+TEST(RemoteFiles, ComeAsOneTextAndReplaceNothing) {
+  const TempFolder there, here;
+  std::filesystem::create_directory(there / "model");
+  std::ofstream(there / "model/weights") << std::string(1000, 'w');
+  std::ofstream(there / "curves.svg") << "<svg/>";
+  const FolderText text = *FolderText::Of(there.path());
+  const std::string all = *text.Read(0, 1 << 20);
+  for (const bool is_whole : {true, false}) {
+    auto files = RemoteFiles::Prepare({"best", "--export=" + (here / "model")});
+    ASSERT_TRUE(files.ok()) << files.status().message();
+    ASSERT_TRUE(files->Take(text.name(), all.substr(0, 100)).ok());
+    ASSERT_TRUE(files->Take(text.name(), all.substr(100, is_whole ? all.size() : 200)).ok());
+    EXPECT_EQ(files->Keep().ok(), is_whole);
+    EXPECT_EQ(std::filesystem::exists(here / "model/weights"), is_whole);
+    EXPECT_EQ(std::filesystem::exists(here / "curves.svg"), is_whole);
+    std::filesystem::remove_all(here / "model");
+    std::filesystem::remove(here / "curves.svg");
+  }
+  auto files = RemoteFiles::Prepare({"best", "--export=" + (here / "model")});
+  std::ofstream(here / "curves.svg") << "mine";
+  ASSERT_TRUE(files->Take(text.name(), all).ok());
+  EXPECT_THAT(files->Keep().message(), HasSubstr("curves.svg: is there already"));
+}
+
 TEST(CommandOutputReader, ReadsWhatComesInPiecesOfAnySize) {
-  const std::string said = "o 5\na\nb\n1e 3\nerro 0\no 2\ncdx 7\n";
+  const std::string hash(64, 'a');
+  const std::string said = "o 5\na\nb\n1e 3\nerro 0\no 2\ncdh 67\n" + hash + " 12f 3\nabcx 7\n";
   for (size_t size = 1; size <= said.size(); ++size) {
-    std::string out, error;
+    std::string out, error, files;
     CommandOutputReader reader([&](std::string_view piece) { out += piece; },
-                               [&](std::string_view piece) { error += piece; });
+                               [&](std::string_view piece) { error += piece; },
+                               [&](std::string_view piece) { files += piece; });
     for (size_t at = 0; at < said.size(); at += size) {
       EXPECT_FALSE(reader.exit_status()) << "it is not whole";
       EXPECT_TRUE(reader.Take(std::string_view(said).substr(at, size)).ok());
     }
     EXPECT_EQ(out, "a\nb\n1cd");
     EXPECT_EQ(error, "err");
+    EXPECT_EQ(files, "abc");
+    EXPECT_EQ(reader.files(), (PackageName{hash, 12}));
     EXPECT_EQ(reader.exit_status(), 7);
   }
 }
 
 TEST(CommandOutputReader, WhatIsNothingOfTheKindIsRefused) {
-  for (const std::string said :
-       {"<html>\n", "o x\n", "o -1\n", "q 3\nabc", "o3\nabc", "o 99999999999999999999\n", "\n"}) {
-    CommandOutputReader reader([](std::string_view) {}, [](std::string_view) {});
+  for (const std::string said : {"<html>\n", "o x\n", "o -1\n", "q 3\nabc", "o3\nabc", "f 3\nabc",
+                                 "h 3\nabc", "o 99999999999999999999\n", "\n"}) {
+    CommandOutputReader reader([](std::string_view) {}, [](std::string_view) {},
+                               [](std::string_view) {});
     EXPECT_EQ(reader.Take(said).code(), StatusCode::kDataLoss) << said;
   }
-  CommandOutputReader endless([](std::string_view) {}, [](std::string_view) {});
+  CommandOutputReader endless([](std::string_view) {}, [](std::string_view) {},
+                              [](std::string_view) {});
   EXPECT_EQ(endless.Take(std::string(100, 'o')).code(), StatusCode::kDataLoss);
 }
 

@@ -20,11 +20,13 @@ class ChildProcess {
  public:
   // `program`: its path; `arguments` without the program's name; `environment`: what its
   // environment has besides ours, "NAME=value"; `output`: a descriptor that becomes its standard
-  // output and error, below 0: it has ours; `error`: its standard error alone.
+  // output and error, below 0: it has ours; `error`: its standard error alone; `folder`: where it
+  // runs, "": where we do.
   static Result<std::unique_ptr<ChildProcess>> Start(const std::string& program,
                                                      const std::vector<std::string>& arguments,
                                                      const std::vector<std::string>& environment,
-                                                     int output = -1, int error = -1);
+                                                     int output = -1, int error = -1,
+                                                     const std::string& folder = "");
   // Asks it to end (SIGTERM), kills its group if it has not ended within two seconds, and waits for
   // it.
   ~ChildProcess();

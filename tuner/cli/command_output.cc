@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 #include "core/posix/durable_file.h"
@@ -16,6 +18,7 @@ namespace tune {
 namespace {
 
 constexpr size_t kPieceBytes = 32 << 10;
+constexpr size_t kFilePieceBytes = 256 << 10;
 constexpr size_t kHeadBytesMax = 32;
 
 Result<std::pair<FileDescriptor, FileDescriptor>> MakePipe() {
@@ -33,15 +36,20 @@ Result<std::shared_ptr<CommandOutput>> CommandOutput::Start(
     const std::vector<std::string>& arguments, int width) {
   TUNE_ASSIGN_OR_RETURN(auto output, MakePipe());
   TUNE_ASSIGN_OR_RETURN(auto error, MakePipe());
-  std::vector<std::string> all = {"--db", db_path};
+  std::error_code error_code;
+  std::string folder = std::filesystem::temp_directory_path(error_code) / "tune-asked-XXXXXX";
+  if (error_code || mkdtemp(folder.data()) == nullptr) return ErrnoStatus("make", folder);
+  const std::string database = std::filesystem::absolute(db_path, error_code);
+  std::vector<std::string> all = {"--db", database};
   all.insert(all.end(), arguments.begin(), arguments.end());
   std::shared_ptr<CommandOutput> command(new CommandOutput);
+  command->folder_ = folder;
   command->events_ = FileDescriptor(epoll_create1(EPOLL_CLOEXEC));
   TUNE_ASSIGN_OR_RETURN(
       command->command_,
-      ChildProcess::Start(program_dir + "/tune_cli", all,
+      ChildProcess::Start(std::filesystem::absolute(program_dir, error_code) / "tune_cli", all,
                           {std::string(kRemoteWidth) + "=" + std::to_string(width)},
-                          output.second.get(), error.second.get()));
+                          output.second.get(), error.second.get(), folder));
   command->output_ = std::move(output.first);
   command->error_ = std::move(error.first);
   command->ended_ =
@@ -80,11 +88,50 @@ std::optional<std::string> CommandOutput::Read() {
   std::string out;
   bool has_more = TakeFrom(output_, 'o', out);
   has_more |= TakeFrom(error_, 'e', out);
-  if (has_ended && !has_more) {
-    out += "x " + std::to_string(command_->exit_status()) + "\n";
-    has_said_status_ = true;
+  if (!has_ended || has_more) return out;
+  int status = command_->exit_status();
+  Result<std::string> files = status == 0 ? NextOfFiles() : Result<std::string>(std::string());
+  if (!files.ok()) {
+    const std::string why = "tune: the files cannot be sent: " + files.status().message() + "\n";
+    files = "e " + std::to_string(why.size()) + "\n" + why;
+    status = 1;
+    files_said_ = files_ ? files_->name().bytes : 0;
   }
-  return out;
+  out += *files;
+  if (files_ && files_said_ < files_->name().bytes) return out;
+  has_said_status_ = true;
+  return out + "x " + std::to_string(status) + "\n";
+}
+
+Result<std::string> CommandOutput::NextOfFiles() {
+  std::string out;
+  if (!files_) {
+    std::error_code error;
+    if (std::filesystem::is_empty(folder_, error)) return out;
+    TUNE_ASSIGN_OR_RETURN(FolderText text, FolderText::Of(folder_));
+    files_.emplace(std::move(text));
+    const std::string name = files_->name().sha256 + " " + std::to_string(files_->name().bytes);
+    out = "h " + std::to_string(name.size()) + "\n" + name;
+  }
+  TUNE_ASSIGN_OR_RETURN(const std::string piece, files_->Read(files_said_, kFilePieceBytes));
+  files_said_ += static_cast<int64_t>(piece.size());
+  return out + "f " + std::to_string(piece.size()) + "\n" + piece;
+}
+
+CommandOutput::~CommandOutput() {
+  command_.reset();
+  std::error_code ignored;
+  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+}
+
+bool CommandOutputReader::ReadName() {
+  constexpr size_t kHashDigits = 64;
+  const size_t space = name_text_.find(' ');
+  if (space != kHashDigits) return false;
+  name_.sha256 = name_text_.substr(0, space);
+  const char* const end = name_text_.data() + name_text_.size();
+  const auto read = std::from_chars(name_text_.data() + space + 1, end, name_.bytes);
+  return read.ec == std::errc() && read.ptr == end && name_.bytes > 0;
 }
 
 Status CommandOutputReader::Take(std::string_view piece) {
@@ -94,8 +141,15 @@ Status CommandOutputReader::Take(std::string_view piece) {
   while (!piece.empty()) {
     if (left_ > 0) {
       const std::string_view now = piece.substr(0, left_);
-      (stream_ == 'o' ? out_ : error_)(now);
       left_ -= now.size();
+      if (stream_ == 'h') {
+        name_text_ += now;
+        if (left_ == 0 && !ReadName()) return is_wrong();
+      } else if (stream_ == 'f' && name_.sha256.empty()) {
+        return is_wrong();
+      } else {
+        (stream_ == 'o' ? out_ : stream_ == 'e' ? error_ : files_)(now);
+      }
       piece.remove_prefix(now.size());
       continue;
     }
@@ -108,8 +162,8 @@ Status CommandOutputReader::Take(std::string_view piece) {
     size_t number = 0;
     const char* const stop = head.data() + head.size();
     const auto read = std::from_chars(head.data() + std::min<size_t>(2, head.size()), stop, number);
-    const bool is_known =
-        head.starts_with("o ") || head.starts_with("e ") || head.starts_with("x ");
+    const bool is_known = head.size() > 2 && head[1] == ' ' &&
+                          std::string_view("oehfx").find(head[0]) != std::string_view::npos;
     if (!is_known || read.ec != std::errc() || read.ptr != stop) return is_wrong();
     if (head.front() == 'x') {
       exit_status_ = static_cast<int>(number);

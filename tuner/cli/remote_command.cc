@@ -9,6 +9,7 @@
 #include "core/time.h"
 #include "tuner/cli/command_output.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/remote_files.h"
 
 namespace tune {
 namespace {
@@ -17,14 +18,14 @@ constexpr Duration kPatience = Seconds(60);        // A head that has nothing to
 constexpr Duration kBrokenPatience = Seconds(60);  // For a head that is started again.
 constexpr Duration kLookAgainEvery = Milliseconds(500);
 
-constexpr std::string_view kTelling[] = {"status",     "list",  "results", "best",  "export",
-                                         "importance", "plot",  "compare", "why",   "logs",
-                                         "jobs",       "queue", "wait",    "attach"};
+constexpr std::string_view kTelling[] = {"status",     "list",  "results", "best",   "export",
+                                         "importance", "plot",  "compare", "why",    "logs",
+                                         "jobs",       "queue", "wait",    "attach", "report"};
 constexpr std::string_view kActing[] = {"stop",  "pause",  "unpause", "set",
                                         "drain", "delete", "resume"};
-constexpr std::string_view kWithFiles[] = {
-    "--db",       "--head",    "--svg",    "--export", "--space", "--ui", "--http",
-    "--tls-cert", "--tls-key", "--listen", "--detach", "--html",  "--md"};
+constexpr std::string_view kOfTheHead[] = {"--db",      "--head",   "--space",
+                                           "--ui",      "--http",   "--tls-cert",
+                                           "--tls-key", "--listen", "--detach"};
 
 constexpr std::string_view kWithoutDatabase[] = {"help", "completion", "init",   "schema",
                                                  "plan", "simulate",   "import", "decide",
@@ -33,6 +34,30 @@ constexpr std::string_view kWithoutDatabase[] = {"help", "completion", "init",  
 template <typename Names>
 bool IsAmong(const Names& names, std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+// Prints what was not printed before, of a text that begins anew.
+class Unrepeated {
+ public:
+  explicit Unrepeated(std::ostream& to) : to_(to) {}
+  void Begin() { seen_ = 0; }
+  void Print(std::string_view piece) {
+    const size_t known = std::min(piece.size(), printed_ - std::min(printed_, seen_));
+    seen_ += piece.size();
+    if (known == piece.size()) return;
+    to_ << piece.substr(known) << std::flush;
+    printed_ = seen_;
+  }
+
+ private:
+  std::ostream& to_;
+  size_t seen_ = 0, printed_ = 0;
+};
+
+// Of something in a folder.
+bool IsPlainName(const std::string& text) {
+  return !text.empty() && text.front() != '-' && text.front() != '.' &&
+         text.find('/') == std::string::npos;
 }
 
 std::string BodyOf(const std::vector<std::string>& arguments, int width) {
@@ -70,12 +95,20 @@ Result<RemoteKind> CheckRemoteCommand(const std::vector<std::string>& arguments)
                            " works on a database of this machine, and not on a head elsewhere "
                            "(--head, TUNE_HEAD)");
   }
-  for (const std::string& argument : arguments) {
-    if (argument == "--") break;
-    const std::string option = argument.substr(0, argument.find('='));
-    if (!IsAmong(kWithFiles, option)) continue;
+  for (size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    const std::string option = arguments[i].substr(0, arguments[i].find('='));
+    if (!IsAmong(kOfTheHead, option)) continue;
     return InvalidArgument(option + ": is about files of the head's machine, and so is not taken " +
                            "from elsewhere");
+  }
+  TUNE_ASSIGN_OR_RETURN(const std::vector<RemoteFile> written, FilesOf(arguments));
+  for (const RemoteFile& file : written) {
+    if (IsPlainName(file.path)) continue;
+    return InvalidArgument(arguments[file.at] + ": read '" + file.path +
+                           "', expected a plain name");
+  }
+  if (name == "report" && written.empty()) {
+    return InvalidArgument("report: expected --html or --md");
   }
   return tells ? RemoteKind::kTells : RemoteKind::kActs;
 }
@@ -101,41 +134,42 @@ Result<std::optional<HttpPlace>> ReadHead(const std::string& text) {
 
 bool NeedsNoDatabase(std::string_view command) { return IsAmong(kWithoutDatabase, command); }
 
-int RunRemoteCommand(const HttpPlace& head, const std::vector<std::string>& arguments, int width,
+int RunRemoteCommand(const HttpPlace& head, const std::vector<std::string>& said, int width,
                      const Clock& clock, const WaitFunction& wait, std::ostream& out,
                      std::ostream& err, bool was_there) {
+  Result<RemoteFiles> files = RemoteFiles::Prepare(said);
+  if (!files.ok()) return Complain(files.status(), err);
+  const std::vector<std::string>& arguments = files->arguments();
   const Result<RemoteKind> kind = CheckRemoteCommand(arguments);
   if (!kind.ok()) return Complain(kind.status(), err);
   // What these print begins as before when they are run again.
   const bool follows = arguments.front() == "wait" || arguments.front() == "logs";
-  size_t printed = 0, told = 0;  // Of each stream.
+  Unrepeated outs(out), errors(err);
   Instant heard_at = clock.Now();
   bool has_heard = was_there;
   for (;;) {
-    size_t seen = 0, seen_errors = 0;
-    const auto print_new = [](std::string_view piece, size_t& seen_now, size_t& printed_before,
-                              std::ostream& to) {
-      const size_t known =
-          std::min(piece.size(), printed_before - std::min(printed_before, seen_now));
-      seen_now += piece.size();
-      if (known == piece.size()) return;
-      to << piece.substr(known) << std::flush;
-      printed_before = seen_now;
-    };
-    CommandOutputReader reader(
-        [&](std::string_view piece) { print_new(piece, seen, printed, out); },
-        [&](std::string_view piece) { print_new(piece, seen_errors, told, err); });
-    HttpClient client(head, kPatience);
+    outs.Begin();
+    errors.Begin();
     Status read;
+    CommandOutputReader reader([&](std::string_view piece) { outs.Print(piece); },
+                               [&](std::string_view piece) { errors.Print(piece); },
+                               [&](std::string_view piece) {
+                                 if (read.ok()) read = files->Take(reader.files(), piece);
+                               });
+    HttpClient client(head, kPatience);
     const Result<HttpReply> reply =
         client.PostAndTake("/api/v1/commands", "application/json", BodyOf(arguments, width),
                            [&](std::string_view piece) {
                              heard_at = clock.Now();
                              has_heard = true;
-                             read = reader.Take(piece);
+                             const Status taken = reader.Take(piece);
+                             if (read.ok()) read = taken;
                              return read.ok() && !out.fail();
                            });
-    if (reader.exit_status()) return *reader.exit_status();
+    if (read.ok() && reader.exit_status()) {
+      const Status kept = files->Keep();
+      return kept.ok() ? *reader.exit_status() : Complain(kept, err);
+    }
     Status status = !reply.ok()            ? reply.status()
                     : reply->status == 200 ? read
                                            : ErrorOfReply(*reply);
