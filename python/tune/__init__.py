@@ -41,6 +41,7 @@ _OF_A_TRIAL = [
 # Of sweeps; loaded when they are asked for, which trials seldom do.
 _OF_A_SWEEP = {
     "_program": ["TuneError"],
+    "_head": ["Head", "HeadSweep", "Job", "connect"],
     "_objective": ["ObjectiveError"],
     "_optuna": ["from_optuna"],
     "_space": [

@@ -53,9 +53,14 @@ class TrialResult:
 
     @property
     def checkpoint(self) -> Optional[Path]:
-        """Its latest checkpoint, file or folder as it was reported; None: it has none."""
+        """Its latest checkpoint, file or folder as it was reported; None: it has none.
+
+        TuneError: it is on the machine of a head elsewhere (`sweep.export` fetches the best).
+        """
         if self._checkpoint is None:
             return None
+        if "--head" in self._sweep._db():
+            raise TuneError(f"the checkpoint is on the head's machine, {self._checkpoint}; sweep.export(folder) fetches the best trial's")
         folder = Path(self._checkpoint)
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         return folder / "data" / manifest["name"] if "name" in manifest else folder
@@ -148,6 +153,12 @@ class Sweep:
         """What a space file would say."""
         rows = self._ask("select spec from experiments where id = :experiment")
         return Spec(json.loads(rows[0]["spec"]))
+
+    def export(self, folder: PathLike) -> Path:
+        """The best trial's weights and configuration, in a new folder; it comes over from a head elsewhere."""
+        target = _path("folder", folder)
+        _program.ask(["best", self.name, "--export", str(target), *self._db()])
+        return target
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with a row for each trial: number, status, values, parameters."""

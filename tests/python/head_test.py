@@ -1,0 +1,130 @@
+"""A head from Python (`tune.connect`), by the real program."""
+
+import contextlib
+import io
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import tune
+
+TUNE = os.path.join(os.environ.get("TUNE_BIN_DIR", ""), "tune")
+
+
+def square(trial):
+    for step in range(3):
+        trial.report(value=(trial["x"] - 1) ** 2 + step)
+
+
+def that_fails(trial):
+    raise ValueError("no such thing")
+
+
+class OnAHead(unittest.TestCase):
+    def setUp(self):
+        environ = mock.patch.dict(os.environ, {"TUNE_PROGRAM": TUNE})
+        environ.start()
+        self.addCleanup(environ.stop)
+        self.there = self.folder()
+        self.here = self.folder()
+        environment = {name: text for name, text in os.environ.items() if not name.startswith("TUNE_")}
+        self.process = subprocess.Popen(
+            [TUNE, "head", "--cpus", "2", "--http", "127.0.0.1:0"], cwd=self.there, text=True, stderr=subprocess.PIPE, env=environment)
+        self.addCleanup(self.end)
+        line = next(line for line in self.process.stderr if "the page of" in line)
+        self.head = tune.connect(line.split(": ", 1)[1].strip())
+
+    def folder(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        return folder.name
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.communicate(timeout=60)
+
+    def run_quietly(self, *arguments, **named):
+        with contextlib.redirect_stderr(io.StringIO()):
+            return self.head.run(*arguments, **named, folder=self.here)
+
+    def test_a_function_is_tuned_there(self):
+        sweep = self.run_quietly(square, {"x": tune.grid_search([0, 1, 3])}, metric="value", mode="min", samples=1)
+        self.assertEqual((sweep.name, sweep.status, sweep.best.config, sweep.best.value), ("square", "FINISHED", {"x": 1}, 0.0))
+        self.assertEqual([trial.value for trial in sweep.trials], [1.0, 0.0, 4.0])
+        self.assertEqual([one["value"] for one in sweep.reports(2)], [4.0, 5.0, 6.0])
+        self.assertEqual([one.name for one in self.head.sweeps], ["square"])
+        self.assertEqual(self.head.sweep("square").best.number, 1)
+        self.assertEqual(tune.connect(os.path.join(self.there, "tune.db")).sweep("square").best.number, 1)
+        exported = sweep.export(os.path.join(self.here, "model"))
+        self.assertEqual(json.loads((exported / "config.json").read_text()), {"x": 1})
+        with self.assertRaisesRegex(tune.TuneError, "is there already"):
+            sweep.export(exported)
+        sweep.delete()
+        self.assertEqual(self.head.sweeps, [])
+
+    def test_a_function_that_fails_comes_with_its_traceback(self):
+        with self.assertRaisesRegex(tune.SweepError, "ValueError: no such thing"):
+            self.run_quietly(that_fails, {"x": 1}, metric="value", mode="min", samples=1)
+
+    def test_a_space_that_is_wrong_is_told_by_its_path(self):
+        with self.assertRaisesRegex(tune.TuneError, r"^space\.x: .*"):
+            self.run_quietly(square, {"x": {"unifrom": [0, 1]}}, metric="value", mode="min")
+        self.assertEqual(self.head.sweeps, [])
+
+    def test_a_job_runs_and_is_followed(self):
+        Path(self.here, "words.txt").write_text("from the folder\n")
+        job = self.head.submit(["sh", "-c", "cat words.txt; echo $WORD; exit 3"], env={"WORD": "a b"}, folder=self.here, name="first")
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            job.follow()
+        self.assertEqual(out.getvalue(), "from the folder\na b\n")
+        self.assertEqual((job.state, job.exit_status, job.log), ("FAILED", 3, out.getvalue()))
+        self.assertIn("exited with status 3", job.reason)
+        self.assertEqual([one.name for one in self.head.jobs], ["first"])
+        self.assertEqual(self.head.submit(["true"], folder=self.here).wait().state, "SUCCEEDED")
+
+    def test_a_job_is_stopped(self):
+        job = self.head.submit(["sleep", "1000"], folder=self.here)
+        while job.state != "RUNNING":
+            pass
+        self.assertEqual(self.head.queue[0]["sweep"], "sleep")
+        job.stop()
+        self.assertEqual(job.wait().state, "STOPPED")
+
+    def test_the_same_id_is_the_same_job(self):
+        self.assertEqual([self.head.submit(["true"], id="k", folder=self.here).name for _ in range(2)], ["true", "true"])
+
+    def test_what_is_wrong_is_told(self):
+        with self.assertRaisesRegex(tune.TuneError, "there is no file"):
+            self.head.submit(["./nothing.sh"], folder=self.here)
+        with self.assertRaisesRegex(TypeError, "expected a list"):
+            self.head.submit("true")
+        with self.assertRaisesRegex(KeyError, "has no job nothing"):
+            self.head.job("nothing").state
+        with self.assertRaisesRegex(tune.TuneError, "not one of this head's"):
+            tune.connect(f"{self.head.address}?key={'0' * 32}")
+        with self.assertRaisesRegex(tune.TuneError, "expected the address of a head"):
+            tune.connect("nowhere")
+        with self.assertRaisesRegex(tune.TuneError, "TUNE_HEAD"):
+            tune.connect()
+
+    def test_the_key_stands_in_no_argument(self):
+        job = self.head.submit(["sleep", "1000"], folder=self.here)
+        key = self.head._file and Path(self.head._file.name).read_text().split("key=")[1].strip()
+        waiting = subprocess.Popen([TUNE, *self.head._place, "wait", job.name], stdout=subprocess.DEVNULL)
+        try:
+            self.assertNotIn(key.encode(), Path(f"/proc/{waiting.pid}/cmdline").read_bytes())
+            self.assertEqual(os.stat(self.head._file.name).st_mode & 0o077, 0)
+        finally:
+            waiting.kill()
+            waiting.wait()
+        job.stop()
+
+
+if __name__ == "__main__":
+    unittest.main()
