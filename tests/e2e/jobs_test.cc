@@ -60,6 +60,18 @@ TEST(Jobs, AProgramRunsOnceAndItsOutputAndExitStatusAreOurs) {
       Submit(folder, {}, {"sh", "-c", "echo the program died of SIGKILL; exit 4"}).exit_status, 4);
 }
 
+TEST(Jobs, BothStreamsComeInTheOrderInWhichTheyWereWritten) {
+  TestFolder folder;
+  const auto head = StartHead(folder);
+  const ProgramResult ran = Submit(
+      folder, {}, {"sh", "-c", "for i in $(seq 200); do echo out $i; echo err $i >&2; done"});
+  std::string wanted;
+  for (int i = 1; i <= 200; ++i) {
+    wanted += "out " + std::to_string(i) + "\nerr " + std::to_string(i) + "\n";
+  }
+  EXPECT_EQ(ran.out, wanted);
+}
+
 // Its trials are many: it is judged as a sweep is.
 TEST(Jobs, ASweepOfExitStatusesIsNoJob) {
   TestFolder folder;

@@ -106,6 +106,7 @@ Status CommandRunner::StartProgram(Attempt& attempt) {
   const TrialStart& start = attempt.start;
   ProgramOptions options;
   options.arguments = attempt.filled.arguments;
+  options.is_one_stream = attempt.spec.output_rules().patterns.empty();
   options.environment = attempt.environment;
   options.folder = attempt.folder;
   attempt.cpus = CpuShare::Take(start.threads);

@@ -119,12 +119,15 @@ Result<Program> Program::Start(const ProgramOptions& options) {
 
   Program program;
   TUNE_ASSIGN_OR_RETURN(const FileDescriptor output, OpenPipe(program.outputs_[0]));
-  TUNE_ASSIGN_OR_RETURN(const FileDescriptor error, OpenPipe(program.outputs_[1]));
+  FileDescriptor error;
+  if (!options.is_one_stream) {
+    TUNE_ASSIGN_OR_RETURN(error, OpenPipe(program.outputs_[1]));
+  }
   TUNE_ASSIGN_OR_RETURN(const FileDescriptor input,
                         MovedUp(FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC))));
   launch.input = input.get();
   launch.output = output.get();
-  launch.error = error.get();
+  launch.error = options.is_one_stream ? output.get() : error.get();
   const Result<int> pid = Launch(launch);
   if (!pid.ok()) return pid.status().At("cannot start '" + name + "' in " + options.folder);
   program.pid_ = *pid;

@@ -30,6 +30,8 @@ struct ProgramOptions {
   std::string folder;
   std::vector<int64_t> cpus;  // Empty: all.
   int cgroup_procs = -1;
+  bool is_one_stream =
+      false;  // Nobody tells its outputs apart: they come in the order of printing.
 };
 
 struct OutputPiece {
