@@ -524,7 +524,7 @@ TEST_F(LogsTest, OfSeveralAttemptsAreToldApartAndInOrder) {
   Say(0, 2, "second\n");
   Say(0, 10, "tenth\n");
   EXPECT_EQ(Logs("0").out,
-            "==> attempt 1 <==\nsaid\n\n==> attempt 2 <==\nsecond\n\n==> attempt 10 <==\n"
+            "said\n\n==> attempt 2 <==\nsecond\n\n==> attempt 10 <==\n"
             "tenth\n");
 }
 

@@ -40,12 +40,13 @@ std::map<int64_t, fs::path> FindLogs(const fs::path& folder) {
 bool LogTail::Print() {
   const std::map<int64_t, fs::path> logs = FindLogs(folder_);
   bool is_news = false;
-  for (const auto& [attempt, path] : logs) is_news |= PrintOne(attempt, path, logs.size() > 1);
+  for (const auto& [attempt, path] : logs)
+    is_news |= PrintOne(attempt, path, attempt == logs.begin()->first);
   out_.flush();
   return is_news;
 }
 
-bool LogTail::PrintOne(int64_t attempt, const fs::path& path, bool are_several) {
+bool LogTail::PrintOne(int64_t attempt, const fs::path& path, bool is_first) {
   constexpr size_t kPieceBytes = 1 << 16;
   std::ifstream in(path, std::ios::binary);
   std::streamoff& at = printed_[attempt];
@@ -55,7 +56,7 @@ bool LogTail::PrintOne(int64_t attempt, const fs::path& path, bool are_several) 
     in.read(piece, sizeof piece);
     const std::streamsize count = in.gcount();
     if (count <= 0) return is_news;
-    if (attempt != last_attempt_ && (are_several || last_attempt_ != 0)) {
+    if (attempt != last_attempt_ && !is_first) {
       out_ << (last_attempt_ == 0 ? "" : "\n") << "==> attempt " << attempt << " <==\n";
     }
     last_attempt_ = attempt;

@@ -16,7 +16,8 @@ namespace tune {
 // By attempt; those of a trial's folder on this machine. Empty where there is none.
 std::map<int64_t, std::filesystem::path> FindLogs(const std::filesystem::path& folder);
 
-// Prints what has come to the logs of a trial since the last time.
+// Prints what has come to the logs of a trial since the last time. Before each log but the first
+// stands a line with its attempt: what is printed is the same, however often it was looked.
 class LogTail {
  public:
   LogTail(std::string folder, std::ostream& out) : folder_(std::move(folder)), out_(out) {}
@@ -26,7 +27,7 @@ class LogTail {
   bool has_printed() const { return !printed_.empty(); }
 
  private:
-  bool PrintOne(int64_t attempt, const std::filesystem::path& path, bool are_several);
+  bool PrintOne(int64_t attempt, const std::filesystem::path& path, bool is_first);
 
   std::string folder_;
   std::ostream& out_;
