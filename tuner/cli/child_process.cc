@@ -16,6 +16,17 @@ namespace {
 
 constexpr int kGraceMs = 2'000;
 
+// What is ignored stays so.
+void HandleNothing() {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction action = {};
+    if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+    action = {};
+    action.sa_handler = SIG_DFL;
+    sigaction(signal, &action, nullptr);
+  }
+}
+
 std::string DescribeEnding(int wait_status) {
   if (WIFSIGNALED(wait_status)) {
     const int signal = WTERMSIG(wait_status);
@@ -40,8 +51,14 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(
   envp.push_back(nullptr);
 
   const pid_t parent = getpid();
+  // Until the program runs in it, no signal to the child comes to our handlers.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t pid = fork();
-  if (pid < 0) return Unavailable("cannot start " + program + ": fork: " + strerror(errno));
+  const int fork_errno = errno;
+  if (pid != 0) pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0) return Unavailable("cannot start " + program + ": fork: " + strerror(fork_errno));
   if (pid == 0) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -56,9 +73,10 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(
         (errors >= 0 && dup2(errors, STDERR_FILENO) < 0)) {
       _exit(127);
     }
+    HandleNothing();
     sigset_t none;
     sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
+    pthread_sigmask(SIG_SETMASK, &none, nullptr);
     execve(program.c_str(), argv.data(), envp.data());
     dprintf(STDERR_FILENO, "tune: cannot start %s: %s; is it beside tune?\n", program.c_str(),
             strerror(errno));
