@@ -261,7 +261,8 @@ Status CheckSweepName(std::string_view name) {
 
 Status CheckNewSweepName(std::string_view name) {
   TUNE_RETURN_IF_ERROR(CheckSweepName(name));
-  if (name == "packages" || name == "head.log") {  // Older databases may have such ones.
+  if (name == "packages" || name == "head.log" ||
+      name == "page.key") {  // Older databases may have such ones.
     return InvalidArgument("read \"" + std::string(name) +
                            "\", expected another name: a head keeps its own things there");
   }

@@ -110,6 +110,8 @@ TEST_F(RemoteHead, ASweepRunsAndIsLookedAtFromElsewhere) {
   EXPECT_EQ(here_.Read("model/config.json"), "{\"x\":1}\n");
   EXPECT_EQ(Ask({"plot", "space", "best", "--svg", "best.svg"}).exit_status, 0);
   EXPECT_THAT(here_.Read("best.svg"), HasSubstr("<svg"));
+  EXPECT_EQ(Ask({"export", "space", "--to", "csv", "tables"}).exit_status, 0);
+  EXPECT_THAT(here_.Read("tables/trials.csv"), HasSubstr("TERMINATED"));
   EXPECT_EQ(Ask({"report", "space", "--html", "space.html"}).exit_status, 0);
   EXPECT_THAT(here_.Read("space.html"), HasSubstr("<!doctype html>"));
   EXPECT_EQ(Ask({"delete", "space", "--yes"}).exit_status, 0);
@@ -154,6 +156,29 @@ TEST_F(RemoteHead, ASubmissionWhileTheHeadIsStartedAgainIsThereOnce) {
         << submitted.err;
   }
   EXPECT_EQ(Query(there_, "select count(*) from experiments where name like '%-2'"), Rows{"0"});
+}
+
+TEST_F(RemoteHead, ADoorThatIsKilledIsOpenedAgainAndNoJobIsNamedAsAThingOfTheHeads) {
+  Start();
+  for (const std::string name : {"page.key", "packages", "head.log", "tls", "control.sock"}) {
+    EXPECT_EQ(Ask({"submit", "--no-wait", "--name", name, "--", "true"}).exit_status, 2) << name;
+  }
+  const pid_t page = ChildOf(head_->pid(), "tune_cli");
+  ASSERT_GT(page, 0);
+  kill(page, SIGKILL);
+  ASSERT_TRUE(head_->WaitForLine([&](const std::string& line) { return Note(line, address_); }));
+  EXPECT_EQ(Ask({"submit", "--", "echo", "hello"}).out, "hello\n");
+}
+
+TEST_F(RemoteHead, TheKeyGoesToNoWorker) {
+  Start();
+  here_.Write("lab.head", address_ + "\n");
+  const ProgramResult refused = Ask({"submit", "--", "true"}, "lab.head");
+  EXPECT_EQ(refused.exit_status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("lab.head"));
+  EXPECT_THAT(refused.err, HasSubstr("the head's key"));
+  here_.Write(".tuneignore", "*.head\n");
+  EXPECT_EQ(Ask({"submit", "--", "true"}, "lab.head").exit_status, 0);
 }
 
 TEST_F(RemoteHead, WhatIsWrongIsSaidInALine) {

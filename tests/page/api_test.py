@@ -313,7 +313,7 @@ class OfASweep(unittest.TestCase):
             with self.subTest(method):
                 self.assertEqual(self.page.ask("/api/v1/sweeps", method=method)[0].status, 405)
         self.assertEqual(self.page.ask("/api/v1/sweeps", method="POST", body=b"x" * 100)[0].status, 405)
-        self.assertEqual(self.page.ask("/api/v1/sweeps", method="POST", body=b"x" * 70000)[0].status, 413)
+        self.assertEqual(self.page.ask("/api/v1/sweeps", method="POST", body=b"x" * 1100000)[0].status, 413)
         status, said = self.page.act({"stop": {}})
         self.assertEqual((status, said), (403, {"error": "this page shows, and changes nothing; one that acts is served by tune ui --act, "
                                                          "and by tune run --ui"}))
@@ -976,9 +976,9 @@ class ForClientsElsewhere(unittest.TestCase):
         return answer.status, answer.read()
 
     def test_a_command_is_answered_with_what_it_prints(self):
-        self.assertEqual(self.command("list", "--format", "json"), (200, b"o 3\n[]\nx 0\n"))
+        self.assertEqual(self.command("list", "--format", "json"), (200, b"o 0\no 3\n[]\nx 0\n"))
         status, said = self.command("list", "--format", "xml")
-        self.assertEqual((status, said[:2], said[-4:]), (200, b"e ", b"x 2\n"))
+        self.assertEqual((status, said[:6], said[-4:]), (200, b"o 0\ne ", b"x 2\n"))
 
     def test_only_the_key_itself_opens_these_doors(self):
         cookie = self.page.ask("/?key=" + self.page.key, key=False)[0].headers["Set-Cookie"].split(";")[0]
@@ -999,7 +999,7 @@ class ForClientsElsewhere(unittest.TestCase):
             status, said = self.post("/submissions", body)
             self.assertIn(status, (400, 500), (body, said))
             self.assertEqual(said["error"].count("\n"), 0)
-        self.assertEqual(self.command("list", "--format", "json")[1], b"o 3\n[]\nx 0\n")
+        self.assertEqual(self.command("list", "--format", "json")[1], b"o 0\no 3\n[]\nx 0\n")
 
     def test_a_package_comes_in_bit_by_bit(self):
         text = os.urandom(3000)
@@ -1018,6 +1018,22 @@ class ForClientsElsewhere(unittest.TestCase):
                      "/packages/" + "a" * 64 + "?bytes=-1", "/packages/" + "a" * 64 + "?bytes=9999999999999"):
             self.assertIn(self.page.ask("/api/v1" + path)[0].status, (400, 404), path)
 
+    def test_who_goes_away_at_once_ends_nothing_else(self):
+        """A command that is ended before its program runs has the page's own handlers of signals."""
+        body = json.dumps({"arguments": ["jobs"]})
+        request = (f"POST /api/v1/commands HTTP/1.1\r\nHost: 127.0.0.1:{self.page.port}\r\nAuthorization: Bearer {self.page.key}\r\n"
+                   f"Content-Length: {len(body)}\r\n\r\n{body}").encode()
+        for _ in range(60):
+            with socket.create_connection(("127.0.0.1", self.page.port), timeout=60) as connection:
+                connection.sendall(request)
+        self.assertEqual(self.command("list", "--format", "json")[1], b"o 0\no 3\n[]\nx 0\n")
+
+    def test_nothing_is_written_but_in_a_folder_of_the_commands_own(self):
+        for arguments in (["export", "a", "--to", "csv", "/etc/x"], ["export", "--to=csv", "../x"], ["export", "--to", "csv", "--", "x"],
+                          ["export", "--to", "csv"], ["best", "--export=/etc/x"], ["plot", "a", "--svg", "../x"], ["report", "--html", "/x"],
+                          ["results", "--sql", "select 1", "--db=/tmp/x"]):
+            self.assertEqual(self.post("/commands", json.dumps({"arguments": arguments}))[0], 400, arguments)
+
     def test_who_goes_away_ends_what_ran_for_it(self):
         space = Path(self.folder, "space.yaml")
         space.write_text(ENDLESS)
@@ -1033,12 +1049,12 @@ class ForClientsElsewhere(unittest.TestCase):
             pass
 
     def running(self):
-        """Commands that the page runs: processes in its folder that show a log."""
+        """Commands that the page runs: processes that show a log of its database."""
         found = []
         for entry in Path("/proc").iterdir():
             try:
                 words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
-                if b"logs" in words and os.path.samefile(entry / "cwd", self.folder):
+                if b"logs" in words and os.path.join(self.folder, "tune.db").encode() in words:
                     found.append(entry.name)
             except OSError:
                 continue

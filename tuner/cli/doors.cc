@@ -37,6 +37,10 @@ Result<std::unique_ptr<Doors>> Doors::Open(const DoorOptions& options, const Clo
 
 Status Doors::AddSweep(ExperimentId id, const std::string& name, const ExperimentSpec& spec,
                        std::shared_ptr<const PackageSource> package) {
+  if (package != nullptr) {
+    packages_of_[id] = package->name();
+    packages_.Add(std::move(package));
+  }
   if (listens()) {
     TUNE_ASSIGN_OR_RETURN(
         auto depot,
@@ -44,9 +48,6 @@ Status Doors::AddSweep(ExperimentId id, const std::string& name, const Experimen
                              WorkingFolder(spec.trainable, spec.base_dir)}));
     depots_.Add(id, std::move(depot));
   }
-  if (package == nullptr) return OkStatus();
-  packages_of_[id] = package->name();
-  packages_.Add(std::move(package));
   return OkStatus();
 }
 

@@ -37,6 +37,7 @@ namespace {
 constexpr Duration kLookEvery = Milliseconds(200);  // At the local worker and the programs.
 constexpr Duration kExitLimit = Seconds(20);
 constexpr Duration kLease = Seconds(60);
+constexpr Duration kPagePause = Seconds(5);          // Between two starts of it.
 constexpr Duration kLocalWorkerPause = Seconds(60);  // After one that ended again and again.
 
 Result<WorkerCapacity> LocalCapacity(const HeadCommandOptions& options) {
@@ -96,6 +97,7 @@ class Head {
   int Close();
   int Fail(const Status& status);
   Status LookAtLocalWorker();
+  void LookAtPage();
   void SayNews();
 
   const HeadCommandOptions& options_;
@@ -117,6 +119,7 @@ class Head {
   std::optional<HeadSweeps> sweeps_;
   std::optional<ControlDesk> control_;
   SweepPage page_;
+  Instant page_again_at_;
 };
 
 // ---- its life
@@ -129,7 +132,10 @@ Status Head::Open() {
   TUNE_ASSIGN_OR_RETURN(const WorkerId last_worker, store_.LastWorker());
   TUNE_ASSIGN_OR_RETURN(const TakenUp taken, EnlistRunning(artifacts_dir_, store_, controller_));
   for (const auto& [id, open] : controller_.sweeps()) {
-    TUNE_RETURN_IF_ERROR(CleanUpSweep(options_.db_path, open.sweep.options().name, clock_.Now()));
+    const std::string& name = open.sweep.options().name;
+    if (const Status s = CleanUpSweep(options_.db_path, name, clock_.Now()); !s.ok()) {
+      LogOfHead("warning: " + name + ": " + s.message() + " (tune gc tries again)");
+    }
   }
   TUNE_ASSIGN_OR_RETURN(doors_, Doors::Open({artifacts_dir_, kHeadListening, listen_,
                                              options_.token_validity, options_.checkpoint_bytes_max,
@@ -144,10 +150,7 @@ Status Head::Open() {
   TUNE_RETURN_IF_ERROR(local_worker_->Start());
   control_.emplace(artifacts_dir_,
                    ControlDesk::Parts{controller_, *tuner_, queue_, clock_, *doors_, &*sweeps_});
-  if (options_.page) {
-    page_.Start(options_.program_dir, options_.db_path, *options_.page, clock_.Now(),
-                artifacts_dir_ + "/page.key");
-  }
+  LookAtPage();
   return control_->status();
 }
 
@@ -156,6 +159,7 @@ Status Head::Step() {
   if (step.ok()) step = control_->Serve();
   if (!step.ok()) return step;
   SayNews();
+  LookAtPage();
   for (const EndOfExperiment& end : tuner_->TakeEnded()) sweeps_->Leave(end);
   TUNE_RETURN_IF_ERROR(sweeps_->Look());
   return LookAtLocalWorker();
@@ -169,6 +173,14 @@ void Head::SayNews() {
   for (const std::string& line : control_->TakeLines()) LogOfHead(line);
   for (const std::string& line : page_.TakeLines()) LogOfHead(line);
   if (const auto notice = doors_->gateway().TakeNotice()) LogOfHead(*notice);
+}
+
+// One that was killed is started again: it is the only way in for those who are elsewhere.
+void Head::LookAtPage() {
+  if (!options_.page || page_.is_running() || clock_.Now() < page_again_at_) return;
+  page_.Start(options_.program_dir, options_.db_path, *options_.page, clock_.Now(),
+              artifacts_dir_ + "/page.key");
+  page_again_at_ = clock_.Now() + kPagePause;
 }
 
 // One that cannot be kept ends no head: a sweep's trials may be what ends it.

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/json.h"
 #include "core/limits.h"
@@ -25,8 +26,13 @@ namespace {
 constexpr Duration kPatience = Milliseconds(60'000);
 constexpr size_t kUploadBytes = 512 << 10;
 
-Result<WorkingPackage> Pack(const ExperimentSpec& spec, const std::string& db_path) {
-  TUNE_ASSIGN_OR_RETURN(WorkingPackage package, PackWorkingFolder(spec, db_path, /*listens=*/true));
+// `key`: of the head, which goes to no worker; empty: there is none.
+Result<WorkingPackage> Pack(const ExperimentSpec& spec, const std::string& db_path,
+                            const std::string& key = "") {
+  std::vector<Secret> secrets;
+  if (!key.empty()) secrets.push_back({"the head's key", key});
+  TUNE_ASSIGN_OR_RETURN(WorkingPackage package,
+                        PackWorkingFolder(spec, db_path, /*listens=*/true, secrets));
   for (const std::string& warning : package.warnings) Tell("warning: " + warning);
   return package;
 }
@@ -110,15 +116,21 @@ class HeadElsewhere final : public HeadLink {
       : place_(std::move(place)), parts_(parts), client_(place_, kPatience) {}
 
   Status Find() override {
-    const Result<HttpReply> reply = client_.Get("/api/v1/sweeps?first=0");
-    if (!reply.ok()) return reply.status().At(Named());
-    return reply->status == 200 ? OkStatus() : ErrorOfReply(*reply).At(Named());
+    const Instant begun = parts_.clock.Now();
+    for (;;) {
+      const Result<HttpReply> reply = client_.Get("/api/v1/sweeps");
+      if (reply.ok() && reply->status == 200) return OkStatus();
+      const Status status = reply.ok() ? ErrorOfReply(*reply) : reply.status();
+      const bool may_come = status.code() == StatusCode::kUnavailable && client_.has_connected() &&
+                            parts_.clock.Now() < begun + kPatience;
+      if (!may_come || !parts_.wait(Milliseconds(200))) return status.At(Named());
+    }
   }
   bool IsHere() const override { return false; }
 
   Result<PackageName> HandOver(const ExperimentSpec& spec) override {
     const std::string beside = std::filesystem::temp_directory_path() / "tune.db";
-    TUNE_ASSIGN_OR_RETURN(const WorkingPackage package, Pack(spec, beside));
+    TUNE_ASSIGN_OR_RETURN(const WorkingPackage package, Pack(spec, beside, place_.key));
     if (package.packed == nullptr) return PackageName{};
     TUNE_RETURN_IF_ERROR(Upload(*package.packed).At(Named()));
     return package.name;

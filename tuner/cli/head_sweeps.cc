@@ -1,6 +1,7 @@
 #include "tuner/cli/head_sweeps.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "core/counted.h"
@@ -63,7 +64,7 @@ Status HeadSweeps::TakeUp(const TakenUp& taken) {
     const auto last_step = taken.last_steps.find(experiment.id);
     if (last_step == taken.last_steps.end()) continue;
     parts_.tuner.Begin(experiment.id, last_step->second);
-    TUNE_RETURN_IF_ERROR(Admit(experiment));
+    Admit(experiment);
   }
   if (!taken.last_steps.empty()) {
     TUNE_RETURN_IF_ERROR(parts_.tuner.Take({HeadEvent{TunerRestarted{parts_.doors.listens()}}}));
@@ -76,7 +77,7 @@ Status HeadSweeps::TakeUp(const TakenUp& taken) {
       continue;
     }
     parts_.tuner.Begin(experiment.id, *last_step);
-    TUNE_RETURN_IF_ERROR(Admit(experiment));
+    Admit(experiment);
     TUNE_RETURN_IF_ERROR(parts_.tuner.Take({HeadEvent{TunerRestarted{}, experiment.id}}));
   }
   if (!names_.empty()) {
@@ -87,6 +88,11 @@ Status HeadSweeps::TakeUp(const TakenUp& taken) {
 
 Status HeadSweeps::CheckNew(const std::string& name, const ExperimentSpec& spec) const {
   TUNE_RETURN_IF_ERROR(CheckNewSweepName(name));
+  std::error_code error;
+  const std::filesystem::path folder = artifacts_dir_ + "/" + name;
+  if (std::filesystem::exists(folder, error) && !std::filesystem::is_directory(folder, error)) {
+    return InvalidArgument(folder.string() + " is a file; expected another name");
+  }
   if (!parts_.doors.listens() && !CouldEverFit(spec.resources, parts_.local)) {
     return InvalidArgument("resources: a trial needs " + DescribeRequest(spec.resources) +
                            ", but this head takes no workers of other machines, and its own has " +
@@ -171,18 +177,18 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
   parts_.tuner.Begin(experiment.id, 0);
   NoteSubmitted(experiment);
   // It is stored: what fails from here on is for its next life.
-  Status begun = Admit(experiment);
+  Admit(experiment);
   std::vector<HeadEvent> events;
   for (const Event& event : first_events) events.push_back({event, experiment.id});
   events.push_back({DeadlinePassed{}, experiment.id});
-  if (begun.ok()) begun = parts_.tuner.Take(events);
+  const Status begun = parts_.tuner.Take(events);
   if (!begun.ok()) return Internal(begun.message());
   if (!earlier.note.empty()) LogOfHead(experiment.name + ": " + earlier.note);
   return Submitted{experiment.name, true};
 }
 
 // It is enlisted: workers get what they need of it.
-Status HeadSweeps::Admit(const StoredExperiment& experiment) {
+void HeadSweeps::Admit(const StoredExperiment& experiment) {
   const ExperimentId id = experiment.id;
   OpenSweep& open = parts_.controller.At(id);
   names_[id] = experiment.name;
@@ -205,7 +211,12 @@ Status HeadSweeps::Admit(const StoredExperiment& experiment) {
                 ": workers of other machines cannot have its folder: " + kept.status().message());
     }
   }
-  return parts_.doors.AddSweep(id, experiment.name, open.sweep.options().spec, std::move(package));
+  const Status added =
+      parts_.doors.AddSweep(id, experiment.name, open.sweep.options().spec, std::move(package));
+  if (!added.ok()) {
+    LogOfHead("warning: " + experiment.name +
+              ": workers of other machines cannot save for it: " + added.message());
+  }
 }
 
 void HeadSweeps::Leave(const EndOfExperiment& end) {
@@ -286,11 +297,11 @@ Result<std::vector<std::string>> HeadSweeps::Resume(const StoredExperiment& expe
   }
   const size_t trial_count = sweep.trials().size();
   parts_.tuner.Begin(experiment.id, last_step);
-  Status begun = Admit(experiment);
+  Admit(experiment);
   std::vector<HeadEvent> events = {{TunerRestarted{}, experiment.id}};
   if (extends) events.push_back({SamplesExtended{*request.samples}, experiment.id});
   if (request.errored && has_failed) events.push_back({ErroredRetried{}, experiment.id});
-  if (begun.ok()) begun = parts_.tuner.Take(events);
+  const Status begun = parts_.tuner.Take(events);
   if (!begun.ok()) return Internal(begun.message());
   const std::string line =
       experiment.name + " goes on from " + Counted(static_cast<int64_t>(trial_count), "trial");

@@ -62,7 +62,7 @@ class HeadSweeps final : public HeadDuties {
                                           const ControlRequest& request);
   // What a new one needs, before anything is stored.
   Status CheckNew(const std::string& name, const ExperimentSpec& spec) const;
-  Status Admit(const StoredExperiment& experiment);
+  void Admit(const StoredExperiment& experiment);
   void NoteSubmitted(const StoredExperiment& experiment);
   Status LookAtInterrupted();
   void LookAtPrograms();

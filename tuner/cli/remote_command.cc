@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "core/json.h"
 #include "core/posix/durable_file.h"
@@ -143,13 +144,17 @@ int RunRemoteCommand(const HttpPlace& head, const std::vector<std::string>& said
   const Result<RemoteKind> kind = CheckRemoteCommand(arguments);
   if (!kind.ok()) return Complain(kind.status(), err);
   // What these print begins as before when they are run again.
-  const bool follows = arguments.front() == "wait" || arguments.front() == "logs";
+  const bool repeats = arguments.front() == "wait" || arguments.front() == "logs";
+  const bool follows = repeats || arguments.front() == "attach";
   Unrepeated outs(out), errors(err);
   Instant heard_at = clock.Now();
   bool has_heard = was_there;
+  bool has_said = false;
   for (;;) {
-    outs.Begin();
-    errors.Begin();
+    if (repeats) {
+      outs.Begin();
+      errors.Begin();
+    }
     Status read;
     CommandOutputReader reader([&](std::string_view piece) { outs.Print(piece); },
                                [&](std::string_view piece) { errors.Print(piece); },
@@ -176,6 +181,10 @@ int RunRemoteCommand(const HttpPlace& head, const std::vector<std::string>& said
     if (status.ok()) status = Unavailable("the head's answer broke off");
     const bool may_try = status.code() == StatusCode::kUnavailable && has_heard && follows &&
                          clock.Now() < heard_at + kBrokenPatience;
+    if (may_try && !std::exchange(has_said, true)) {
+      err << "head " << head.address.ToText() << ": " << PrintableLines(status.message())
+          << "; waiting for it to come back" << std::endl;
+    }
     if (!may_try) return Complain(status.At("head " + head.address.ToText()), err);
     if (!wait(kLookAgainEvery)) return kExitLeft;
   }

@@ -21,10 +21,26 @@ bool IsEmptyFolder(const fs::path& path) {
   return fs::is_directory(path, error) && fs::is_empty(path, error);
 }
 
+// Its last word: export [NAME] DIR --to FORM.
+Result<std::vector<RemoteFile>> FolderOfExport(const std::vector<std::string>& arguments) {
+  std::vector<RemoteFile> folder;
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    if (arguments[i] == "--") return InvalidArgument("export: expected no --");
+    if (arguments[i] == "--to") {
+      ++i;
+    } else if (!arguments[i].starts_with('-')) {
+      folder = {{i, arguments[i], /*is_word=*/true}};
+    }
+  }
+  if (folder.empty()) return InvalidArgument("export: expected a folder");
+  return folder;
+}
+
 }  // namespace
 
 Result<std::vector<RemoteFile>> FilesOf(const std::vector<std::string>& arguments) {
   std::vector<RemoteFile> files;
+  if (!arguments.empty() && arguments.front() == "export") return FolderOfExport(arguments);
   for (size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
     const size_t equals = arguments[i].find('=');
     const std::string option = arguments[i].substr(0, equals);
@@ -43,7 +59,8 @@ Result<RemoteFiles> RemoteFiles::Prepare(const std::vector<std::string>& argumen
   files.arguments_ = arguments;
   TUNE_ASSIGN_OR_RETURN(const std::vector<RemoteFile> named, FilesOf(arguments));
   for (const RemoteFile& file : named) {
-    const std::string option = arguments[file.at].substr(0, arguments[file.at].find('='));
+    const std::string option =
+        file.is_word ? "export" : arguments[file.at].substr(0, arguments[file.at].find('='));
     std::error_code error;
     fs::path path = fs::absolute(file.path, error).lexically_normal();
     if (!path.has_filename()) path = path.parent_path();  // "model/"
@@ -60,13 +77,11 @@ Result<RemoteFiles> RemoteFiles::Prepare(const std::vector<std::string>& argumen
     }
     files.folder_ = folder;
     files.wanted_.push_back(path.filename());
-    files.arguments_[file.at] = option + "=" + files.wanted_.back();
-    const bool is_next = arguments[file.at].find('=') == std::string::npos;
-    if (is_next) files.arguments_[file.at + 1].clear();
+    files.arguments_[file.at] = (file.is_word ? "" : option + "=") + files.wanted_.back();
   }
   // What stood behind an option is in it now.
   for (size_t i = named.size(); i-- > 0;) {
-    if (arguments[named[i].at].find('=') != std::string::npos) continue;
+    if (named[i].is_word || arguments[named[i].at].find('=') != std::string::npos) continue;
     files.arguments_.erase(files.arguments_.begin() + static_cast<std::ptrdiff_t>(named[i].at) + 1);
   }
   return files;

@@ -1,6 +1,6 @@
-// What a command writes that is run elsewhere (remote_command.h): --svg, --export, --html and --md
-// name files and folders of who asked. There they are plain names in a folder of the command's own,
-// which comes here as one text.
+// What a command writes that is run elsewhere (remote_command.h): --svg, --export, --html, --md
+// and the folder of an export name files and folders of who asked. There they are plain names in a
+// folder of the command's own, which comes here as one text.
 //
 // Thread rule: one thread.
 #pragma once
@@ -21,6 +21,7 @@ namespace tune {
 struct RemoteFile {
   size_t at = 0;  // Which argument names the option.
   std::string path;
+  bool is_word = false;  // And no option: the argument is the path.
 };
 // kInvalidArgument: an option without its path.
 Result<std::vector<RemoteFile>> FilesOf(const std::vector<std::string>& arguments);

@@ -27,6 +27,7 @@ class SweepPage {
   std::vector<std::string> TakeLines();
   // False while its address is still to come, ten seconds at most.
   bool is_settled(Instant now) const;
+  bool is_running() const { return process_ != nullptr; }
   // Ends it, when clients have had a moment to see how the sweep ended.
   void End() { process_.reset(); }
 

@@ -13,7 +13,7 @@
 namespace tune {
 
 Result<WorkingPackage> PackWorkingFolder(const ExperimentSpec& spec, const std::string& db_path,
-                                         bool listens) {
+                                         bool listens, std::vector<Secret> secrets) {
   WorkingPackage package;
   const std::string folder = WorkingFolder(spec.trainable, spec.base_dir);
   if (folder.empty()) return package;
@@ -25,8 +25,10 @@ Result<WorkingPackage> PackWorkingFolder(const ExperimentSpec& spec, const std::
   }
   const std::string beside = std::filesystem::absolute(db_path).parent_path().string();
   TUNE_ASSIGN_OR_RETURN(FileDescriptor file, OpenNamelessFile(beside));
-  Result<PackedFolder> packed =
-      PackedFolder::Pack(folder, std::move(file), SecretsOf(spec.trainable, EnvironmentText));
+  for (Secret& secret : SecretsOf(spec.trainable, EnvironmentText)) {
+    secrets.push_back(std::move(secret));
+  }
+  Result<PackedFolder> packed = PackedFolder::Pack(folder, std::move(file), secrets);
   if (!packed.ok()) return packed.status().At("trainable: working_dir");
   for (const std::string& path : packed->with_token()) {
     package.warnings.push_back(

@@ -20,10 +20,11 @@ struct WorkingPackage {
   std::vector<std::string> warnings;           // Of files that were left out.
 };
 
-// Packs into a file without a name beside the database. Errors are for the person, at the
+// Packs into a file without a name beside the database. What has the value of one of `secrets`, or
+// of a secret of its environment, is refused. Errors are for the person, at the
 // trainable's place in the space file where there is one.
 Result<WorkingPackage> PackWorkingFolder(const ExperimentSpec& spec, const std::string& db_path,
-                                         bool listens);
+                                         bool listens, std::vector<Secret> secrets = {});
 
 // Where a head keeps the packages of its sweeps.
 std::string PackagesDirOf(const std::string& db_path);

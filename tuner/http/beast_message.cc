@@ -75,6 +75,7 @@ BeastResponse ResponseOfSource(HttpAnswer answer) {
   BeastResponse response = Begin(200, false, answer);
   response.set(http::field::content_type, answer.content_type);
   response.set(http::field::cache_control, "no-store");
+  response.body() = std::move(answer.body);
   return response;
 }
 

@@ -92,12 +92,11 @@ class HttpClient::Connection {
     return s.ok() && place.is_tls ? Shake(place) : s;
   }
 
-  bool is_used() const { return is_used_; }
+  bool was_there() const { return was_there_; }  // Somebody answered at the address.
 
   // kAborted: nothing of an answer came; the server may have closed the connection while it was
   // idle.
   Result<HttpReply> Ask(const http::request<http::string_body>& request, const Take* take) {
-    is_used_ = true;
     error_code error = Run([&](auto& stream, auto done) {
       http::async_write(stream, request, [done](error_code e, size_t) { done(e); });
     });
@@ -146,6 +145,7 @@ class HttpClient::Connection {
     context_.restart();
     context_.run();
     if (error) return Unavailable("nobody answers at " + address.ToText() + ": " + error.message());
+    was_there_ = true;
     stream_.socket().set_option(asio::socket_base::keep_alive(true), error);
     stream_.socket().set_option(tcp::no_delay(true), error);
     return OkStatus();
@@ -168,8 +168,8 @@ class HttpClient::Connection {
       }
     });
     const std::string where = place.address.ToText();
-    if (error == asio::error::eof || error == asio::ssl::error::stream_truncated ||
-        error == beast::error::timeout) {
+    // Whatever it is, it is no wrong certificate.
+    if (error && error.category() != asio::error::get_ssl_category()) {
       return Unavailable(where + ": " + error.message());
     }
     if (error) {
@@ -218,7 +218,7 @@ class HttpClient::Connection {
   asio::ssl::context context_tls_{asio::ssl::context::tls_client};
   std::optional<asio::ssl::stream<beast::tcp_stream&>> tls_;
   beast::flat_buffer buffer_{kPieceBytes};
-  bool is_used_ = false;
+  bool was_there_ = false;
   bool keeps_ = false;
 };
 
@@ -261,9 +261,11 @@ Result<HttpReply> HttpClient::Ask(const std::string& method, const std::string& 
     if (!is_kept) {
       connection_ = std::make_unique<Connection>(patience_);
       if (const Status s = connection_->Open(place_); !s.ok()) {
+        has_connected_ |= connection_->was_there();
         connection_.reset();
         return s;
       }
+      has_connected_ = true;
     }
     Result<HttpReply> reply = connection_->Ask(request, take);
     if (!reply.ok() || !connection_->keeps()) connection_.reset();

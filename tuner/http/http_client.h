@@ -45,6 +45,8 @@ class HttpClient {
   // `target`: "/api/v1/jobs?open=1". kUnavailable: nobody is there, or the connection broke: what
   // was asked may have been done. kFailedPrecondition: it is not the server that was meant.
   Result<HttpReply> Get(const std::string& target);
+  // Whether somebody ever answered there: who did may come back.
+  bool has_connected() const { return has_connected_; }
   Result<HttpReply> Post(const std::string& target, const std::string& content_type,
                          std::string body);
   // An answer with status 200 is given to `take` as it comes; false: no more is wanted.
@@ -61,6 +63,7 @@ class HttpClient {
   const HttpPlace place_;
   const Duration patience_;
   std::unique_ptr<Connection> connection_;  // Kept between calls.
+  bool has_connected_ = false;
 };
 
 }  // namespace tune

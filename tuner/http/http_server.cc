@@ -37,8 +37,7 @@ constexpr size_t kAskersMax = 48;
 constexpr size_t kStreamsMax = 32;
 // A browser has six connections to a server, for all its windows; the others are for answers.
 constexpr size_t kStreamsOfOneMax = 4;
-constexpr std::chrono::seconds kToSend{10};
-constexpr std::chrono::seconds kBetween{60};
+constexpr std::chrono::seconds kToSend{10}, kBetween{60};
 constexpr std::chrono::seconds kGrace{2};  // For an answer to who is too late or says too much.
 constexpr std::chrono::milliseconds kTick{100};
 // The last event: what is asked for now is how it ended.
@@ -429,6 +428,7 @@ void Session::Listen() {
 }
 
 void Session::BeginSource(HttpAnswer answer) {
+  answer.body = answer.source->Silence();  // Who hears it knows that it is on its way.
   pump_ = std::make_shared<AnswerPump>(stream_.get_executor(), std::move(answer.source));
   response_ = ResponseOfSource(std::move(answer));
   WriteHead(&Session::SendPieces);
