@@ -6,6 +6,7 @@
 
 #include "core/input_error.h"
 #include "core/limits.h"
+#include "core/utf8.h"
 #include "trial_runner/trial_programs.h"
 #include "tuner/spec_bounds.h"
 #include "tuner/spec_keys.h"
@@ -252,11 +253,12 @@ Status CheckSweepName(std::string_view name) {
   for (const char c : name) {
     is_plain = is_plain && static_cast<unsigned char>(c) >= 0x20 && c != '/' && c != 0x7f;
   }
+  is_plain = is_plain && IsUtf8(name);
   if (is_plain) return OkStatus();
   return InvalidArgument(
-      "read " + Shown(Value(std::string(name))) + ", expected 1 to " +
+      "read " + Shown(Value(ToUtf8(name))) + ", expected 1 to " +
       std::to_string(kSweepNameBytesMax) +
-      " bytes on one line, without '/', that are not '.', '..', 'tls' or 'control.sock'");
+      " bytes of UTF-8 on one line, without '/', that are not '.', '..', 'tls' or 'control.sock'");
 }
 
 Status CheckNewSweepName(std::string_view name) {

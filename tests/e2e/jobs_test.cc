@@ -133,6 +133,26 @@ TEST(Jobs, OneOnAWorkerThatSharesTheFolderLeavesItsFilesThere) {
   worker.Wait();
 }
 
+// Its last report comes before the rest of what it printed.
+TEST(Jobs, OneIsOverWhenAllThatItPrintedIsThere) {
+  if (geteuid() != 0) GTEST_SKIP() << "hiding a folder needs root";
+  TestFolder folder;
+  TestFolder there;
+  const auto head = StartHead(folder, {"--cpus", "0", "--listen", "127.0.0.1:0"});
+  const JoinLine join = WaitForJoinLine(*head);
+  Program worker(there, "tune", join.Worker({"--cpus", "1", "--cache", there / "cache"}), "",
+                 folder.path());
+  std::filesystem::create_directory(folder / "empty");
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(Submit(folder, {"--working-dir", folder / "empty"},
+                     {"sh", "-c", "echo a; sleep 0.0" + std::to_string(i) + "; echo b"})
+                  .out,
+              "a\nb\n");
+  }
+  worker.Signal(SIGTERM);
+  worker.Wait();
+}
+
 // What it prints is followed while it runs, over a death of the head, and whole when it has ended.
 TEST(Jobs, TheOutputOfOneOnAMachineThatSeesNoDiskOfOursIsFollowed) {
   if (geteuid() != 0) GTEST_SKIP() << "hiding a folder needs root";
@@ -186,6 +206,18 @@ TEST(Jobs, OneWhoseFolderIsNotThereYetWaitsForIt) {
   head = StartHead(folder, {"--cpus", "1"});
   EXPECT_EQ(RunTune(folder, {"wait", "second"}).exit_status, 0);
   EXPECT_EQ(RunTune(folder, {"logs", "second"}).out, folder / "disk" + "\n");
+}
+
+TEST(Jobs, WhatIsNoUtf8IsRefusedAndNothingIsStored) {
+  TestFolder folder;
+  const auto head = StartHead(folder);
+  for (const Rows& options : {Rows{"--name", "\xfe\xff"}, Rows{"--env", "A=\xff"}}) {
+    EXPECT_EQ(Submit(folder, options, {"true"}).exit_status, 2);
+  }
+  const ProgramResult refused = Submit(folder, {}, {"echo", "\xff"});
+  EXPECT_EQ(refused.exit_status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("the program's arguments: read '"));
+  EXPECT_EQ(RunTune(folder, {"list", "--format", "json"}).out, "[]\n");
 }
 
 TEST(Jobs, TheSameIdIsTheSameJob) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/small_disk.h"
 #include "tests/tuner/temp_folder.h"
 #include "trial_runner/package/kept_package.h"
 #include "trial_runner/package/sha256.h"
@@ -58,6 +59,17 @@ TEST_F(PackageUploadTest, WhatIsNotWhatWasNamedBeginsAnew) {
   EXPECT_EQ(upload_.Have(name), 0);
   EXPECT_EQ(*upload_.Append(name, 0, "abcdef"), 6);
   EXPECT_EQ(Kept(name), "abcdef");
+}
+
+TEST_F(PackageUploadTest, WhatFindsNoRoomLeavesSome) {
+  const SmallDisk disk(folder_ / "small", 1 << 20);
+  if (!disk.is_mounted()) GTEST_SKIP() << "a small disk needs root";
+  PackageUpload upload(folder_ / "small/packages");
+  const PackageName name = Named(std::string(4 << 20, 'x'));
+  ASSERT_TRUE(upload.Append(name, 0, std::string(512 << 10, 'x')).ok());
+  EXPECT_EQ(upload.Append(name, 512 << 10, std::string(1 << 20, 'x')).status().code(),
+            StatusCode::kResourceExhausted);
+  EXPECT_EQ(upload.Have(name), 0);
 }
 
 TEST_F(PackageUploadTest, TwoComeInBesideEachOther) {

@@ -52,8 +52,8 @@ Result<int64_t> PackageUpload::Append(const PackageName& name, int64_t from,
       open(part.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.is_open()) return ErrnoStatus("create", part);
   const Status written = WriteAll(file.get(), std::as_bytes(std::span(piece)), part);
-  if (!written.ok()) {
-    (void)ftruncate(file.get(), static_cast<off_t>(have));
+  if (!written.ok()) {  // Others need the room.
+    (void)unlink(part.c_str());
     return written;
   }
   if (have + size < name.bytes) return have + size;

@@ -78,7 +78,11 @@ class PlaceSearch {
         HeldPackage package,
         PackageStore(means_.cache, interruption_).Obtain(wanted_.package, means_.dial));
     // It is a copy of the folder that was packed, and has what programs have left there since.
-    if (HasAllOf(package.folder, wanted_.folder, wanted_.package)) return OkStatus();
+    std::error_code error;
+    if (fs::is_directory(wanted_.folder, error) &&
+        HasAllOf(package.folder, wanted_.folder, wanted_.package)) {
+      return OkStatus();
+    }
     found_.place.folder = std::move(package.folder);
     held.push_back(std::move(package.hold));
     return OkStatus();

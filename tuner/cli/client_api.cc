@@ -17,7 +17,8 @@
 namespace tune {
 namespace {
 
-constexpr size_t kRunningMax = 32;
+constexpr size_t kRunningMax = 16;
+constexpr size_t kFollowingMax = 24;  // Of those that may take long: the others are never kept out.
 constexpr Duration kPatience = Seconds(30);
 
 int HttpStatusOf(StatusCode code) {
@@ -103,13 +104,17 @@ Result<HttpAnswer> ClientApi::Command(const HttpRequest& request, PageRights rig
     return ErrorAnswer(403, "this key shows, and changes nothing");
   }
   std::erase_if(running_, [](const auto& one) { return one.expired(); });
-  if (running_.size() >= kRunningMax) return Unavailable("too many commands run here just now");
+  std::erase_if(following_, [](const auto& one) { return one.expired(); });
+  const bool follows = MayTakeLong(arguments);
+  if (running_.size() >= kRunningMax || (follows && following_.size() >= kFollowingMax)) {
+    return Unavailable("too many commands run here just now");
+  }
   const int64_t columns = width == nullptr ? 0 : std::clamp<int64_t>(width->AsInt(), 0, 10'000);
   HttpAnswer answer;
   TUNE_ASSIGN_OR_RETURN(answer.source, CommandOutput::Start(program_dir_, db_path_, arguments,
                                                             static_cast<int>(columns)));
   answer.content_type = "application/octet-stream";
-  running_.push_back(answer.source);
+  (follows ? following_ : running_).push_back(answer.source);
   return answer;
 }
 

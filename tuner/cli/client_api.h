@@ -40,7 +40,7 @@ class ClientApi {
   const std::string program_dir_;
   const Clock& clock_;
   PackageUpload packages_;
-  std::vector<std::weak_ptr<AnswerSource>> running_;
+  std::vector<std::weak_ptr<AnswerSource>> running_, following_;  // The latter take long.
 };
 
 }  // namespace tune

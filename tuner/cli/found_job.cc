@@ -125,6 +125,12 @@ void Wait(const FoundSweep& sweep, const std::string& db_path, const Clock& cloc
 
 void Understand(const FoundSweep& sweep, const TrialState& trial, const std::string& db_path,
                 const Clock& clock, bool asks, FoundJob& job) {
+  // Its last report may have come before the rest of what it printed.
+  const bool is_living = sweep.status == "RUNNING" || sweep.status == "PAUSED";
+  if (trial.outcome == "running" && is_living) {
+    job.state = JobState::kRunning;
+    return;
+  }
   if (trial.status == "ERROR") return Fail(trial, job);
   if (trial.status == "TERMINATED" && trial.stop_reason == "completed") {
     job.state = JobState::kSucceeded;
@@ -143,10 +149,6 @@ void Understand(const FoundSweep& sweep, const TrialState& trial, const std::str
     job.state = is_stopped ? JobState::kStopped : JobState::kFailed;
     job.reason = is_stopped ? "stopped_by_user" : "can_never_run";
     job.exit_status = kCouldNotRun;
-    return;
-  }
-  if (trial.outcome == "running" && sweep.status != "INTERRUPTED") {
-    job.state = JobState::kRunning;
     return;
   }
   Wait(sweep, db_path, clock, asks, job);

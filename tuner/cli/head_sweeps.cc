@@ -7,6 +7,7 @@
 #include "core/counted.h"
 #include "core/json.h"
 #include "core/posix/real_clock.h"
+#include "core/utf8.h"
 #include "trial_runner/package/kept_package.h"
 #include "trial_runner/placement.h"
 #include "trial_runner/working_folder.h"
@@ -139,6 +140,9 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
   if (const auto before = submitted_.find(provenance->submission);
       before != submitted_.end() && !provenance->submission.empty()) {
     return Submitted{before->second, false};
+  }
+  if (!IsUtf8(submission.spec) || !IsUtf8(submission.base_dir) || !IsUtf8(name)) {
+    return InvalidArgument("a submission is UTF-8");
   }
   TUNE_RETURN_IF_ERROR(RefuseSecrets(submission.spec));
   TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec,

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/utf8.h"
 #include "trial_runner/command_spec.h"
 
 namespace tune {
@@ -56,6 +57,21 @@ void SetGiven(const std::optional<std::string>& given, const char* key, Value& s
   if (given) section.Set(key, NumberOrText(*given));
 }
 
+// What is stored and told as JSON.
+Status CheckTexts(const JobOptions& options) {
+  std::vector<std::pair<const char*, const std::string*>> texts;
+  for (const std::string& word : options.program)
+    texts.emplace_back("the program's arguments", &word);
+  for (const std::string& variable : options.env) texts.emplace_back("--env", &variable);
+  if (options.setup) texts.emplace_back("--setup", &*options.setup);
+  for (const auto& [what, text] : texts) {
+    if (IsUtf8(*text)) continue;
+    return InvalidArgument(std::string(what) + ": read '" + ToUtf8(*text) +
+                           "', expected UTF-8; other bytes are passed in a file");
+  }
+  return OkStatus();
+}
+
 bool IsScript(std::string_view word) {
   const size_t dot = word.rfind('.');
   return dot != std::string_view::npos && dot > 0 &&
@@ -80,6 +96,7 @@ std::string JobName(const std::vector<std::string>& program) {
 }
 
 Result<Value> JobDocument(const JobOptions& options) {
+  TUNE_RETURN_IF_ERROR(CheckTexts(options));
   Value command = Value::MakeList();
   for (const std::string& word : options.program) command.AsList().emplace_back(Literal(word));
   Value trainable = Value::MakeMap();

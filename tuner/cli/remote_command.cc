@@ -114,6 +114,13 @@ Result<RemoteKind> CheckRemoteCommand(const std::vector<std::string>& arguments)
   return tells ? RemoteKind::kTells : RemoteKind::kActs;
 }
 
+bool MayTakeLong(const std::vector<std::string>& arguments) {
+  if (arguments.front() == "wait" || arguments.front() == "attach") return true;
+  return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+    return argument == "-f" || argument == "--follow" || argument == "--watch";
+  });
+}
+
 Result<std::optional<HttpPlace>> ReadHead(const std::string& text) {
   if (text.empty()) return std::optional<HttpPlace>();
   std::string address = text;
@@ -179,6 +186,7 @@ int RunRemoteCommand(const HttpPlace& head, const std::vector<std::string>& said
                     : reply->status == 200 ? read
                                            : ErrorOfReply(*reply);
     if (status.ok()) status = Unavailable("the head's answer broke off");
+    has_heard |= reply.ok();  // It is there, and has no place for now.
     const bool may_try = status.code() == StatusCode::kUnavailable && has_heard && follows &&
                          clock.Now() < heard_at + kBrokenPatience;
     if (may_try && !std::exchange(has_said, true)) {

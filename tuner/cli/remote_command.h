@@ -27,6 +27,9 @@ enum class RemoteKind { kTells, kActs };
 // that reads or writes files, which would be the head's.
 Result<RemoteKind> CheckRemoteCommand(const std::vector<std::string>& arguments);
 
+// Whether it goes on until something has ended.
+bool MayTakeLong(const std::vector<std::string>& arguments);
+
 // `text`: the address of a head as it prints it, or the path of a file that holds it. Nothing: the
 // text is empty. kInvalidArgument says what is wrong.
 Result<std::optional<HttpPlace>> ReadHead(const std::string& text);

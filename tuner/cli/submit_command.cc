@@ -153,15 +153,23 @@ Result<std::string> Submit(const SubmitOptions& options, HeadLink& head, const C
   TUNE_ASSIGN_OR_RETURN(const PackageName package, head.HandOver(spec));
   Provenance provenance = ProvenanceOf(spec, run);
   provenance.package = package;
-  provenance.submission =
-      options.id.empty() ? HashToHex(DrawEntropy()) + HashToHex(DrawEntropy()) : "id " + options.id;
+  const std::string id =
+      options.id.empty() ? HashToHex(DrawEntropy()) + HashToHex(DrawEntropy()) : options.id;
+  provenance.submission = "id " + id;
 
   ControlRequest request;
   request.verb = ControlVerb::kSubmit;
   request.sweep = spec.name;
   request.submission = {seed, ToJson(spec.document), spec.base_dir, EncodeProvenance(provenance),
                         package};
-  TUNE_ASSIGN_OR_RETURN(const ControlAnswer answer, Ask(head, request, clock, wait, err));
+  const Result<ControlAnswer> answered = Ask(head, request, clock, wait, err);
+  if (answered.status().code() == StatusCode::kUnavailable && head.HasAsked()) {
+    return Unavailable(answered.status().message() +
+                       "; it may be there all the same: submitted again with --id " + id +
+                       " it is there once");
+  }
+  if (!answered.ok()) return answered.status();
+  const ControlAnswer& answer = *answered;
   TUNE_RETURN_IF_ERROR(answer.status);
   if (answer.lines.empty()) return Internal("the head's answer names no sweep");
   const bool is_known = answer.lines.size() > 1 && !options.id.empty();

@@ -80,9 +80,11 @@ void PrintAttempts(const TrialHistory& history, const WhyOptions& options, std::
     if (!checkpoint.empty() && attempt.checkpoint_state != "durable") {
       checkpoint += " (now " + attempt.checkpoint_state + ")";
     }
+    // Of one that was lost nobody knows when; it was heard of then.
     const Value ran =
         attempt.finished_us
-            ? Value(FormatDuration(Duration{*attempt.finished_us - attempt.started_us}))
+            ? Value((attempt.outcome == "lost" ? "at least " : "") +
+                    FormatDuration(Duration{*attempt.finished_us - attempt.started_us}))
             : Value();
     std::vector<Value> cells = {attempt.number,
                                 TextCell(attempt.worker),
