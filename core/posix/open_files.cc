@@ -1,6 +1,7 @@
 #include "core/posix/open_files.h"
 
-#include <cstdlib>
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <system_error>
 
@@ -11,9 +12,9 @@ OpenFiles OpenFiles::OfThisProcess() {
   std::error_code error;
   std::filesystem::directory_iterator it("/proc/self/fd", error);
   for (const std::filesystem::directory_iterator end; !error && it != end; it.increment(error)) {
+    // By its name here: other threads open and close meanwhile, and what is open is what is asked.
     struct stat info = {};
-    const int fd = std::atoi(it->path().filename().c_str());
-    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+    if (stat(it->path().c_str(), &info) == 0 && S_ISREG(info.st_mode))
       open.files_.insert({info.st_dev, info.st_ino});
   }
   return open;

@@ -15,9 +15,12 @@ namespace {
 constexpr std::chrono::milliseconds kLookPause(50);
 
 // A descriptor that somebody else closes: it is the same socket as long as its inode is.
+// By its name here: whoever has it now may close it meanwhile, and what it is then is what is
+// asked.
 ino_t InodeOf(int fd) {
   struct stat info = {};
-  return fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode) ? info.st_ino : 0;
+  const std::string name = "/proc/self/fd/" + std::to_string(fd);
+  return stat(name.c_str(), &info) == 0 && S_ISSOCK(info.st_mode) ? info.st_ino : 0;
 }
 
 // "10.0.0.7:41230" to "10.0.0.7".
