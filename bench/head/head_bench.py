@@ -8,8 +8,10 @@ Standard library alone. Each number is of one head on this machine, in a folder 
 from __future__ import annotations
 
 import argparse
+import http.client
 import json
 import pathlib
+import re
 import signal
 import socket
 import sqlite3
@@ -17,6 +19,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+import urllib.parse
 
 JOB = {"name": "noop", "trainable": {"command": ["true"]}, "metric": "exit_status", "mode": "min", "samples": 1}
 # Trials that never end by themselves.
@@ -28,7 +31,7 @@ SWEEP = {
 
 class Head:
     def __init__(self, programs: pathlib.Path, db: pathlib.Path, *options: str) -> None:
-        self.tune, self.db = str(programs / "tune"), db
+        self.tune, self.db = str((programs / "tune").resolve()), db
         log = db.with_suffix(".log")
         with open(log, "w", encoding="utf-8") as file:
             self.process = subprocess.Popen([self.tune, "head", "--db", str(db), *options], stderr=file)
@@ -68,6 +71,43 @@ class Head:
         self.process.wait()
 
 
+def over_http(programs: pathlib.Path, folder: pathlib.Path, jobs: int) -> None:
+    """From another machine: the address of the head's page alone, and a folder that it does not run in."""
+    here = folder / "laptop"
+    here.mkdir()
+    (here / "train.py").write_text("print('hi')\n", encoding="utf-8")
+    head = Head(programs, folder / "http.db", "--cpus", "2", "--http", "127.0.0.1:0")
+    log = head.db.with_suffix(".log")
+    while "the page of" not in log.read_text(encoding="utf-8"):
+        time.sleep(0.005)
+    address = re.search(r"http://\S+", log.read_text(encoding="utf-8")).group()
+    run = [head.tune, "--head", address, "submit", "--", "echo", "hi"]
+    times = [timed(lambda: subprocess.run(run, cwd=here, check=True, capture_output=True)) for _ in range(20)]
+    print(f"tune --head submit -- echo hi, to its end: {1000 * statistics.median(times):.0f} ms")
+    # The folder is there by now.
+    connection = sqlite3.connect(f"file:{head.db}?mode=ro", uri=True)
+    spec, base_dir, provenance = connection.execute("select spec, base_dir, provenance from experiments order by id limit 1").fetchone()
+    connection.close()
+    known = {**json.loads(provenance), "submission": ""}
+    place = urllib.parse.urlsplit(address)
+    client = http.client.HTTPConnection(place.netloc)
+    key = urllib.parse.parse_qs(place.query)["key"][0]
+
+    def submit_all() -> None:
+        for i in range(jobs):
+            body = json.dumps({"tuner": 1, "sweep": f"noop-{i}", "submit": {
+                "seed": "1", "spec": {**json.loads(spec), "name": f"noop-{i}"}, "base_dir": base_dir, "provenance": known,
+                "package": known["package"]}})
+            client.request("POST", "/api/v1/submissions", body, {"Authorization": "Bearer " + key, "Content-Type": "application/json"})
+            answer = json.loads(client.getresponse().read())
+            if "ok" not in answer:
+                raise SystemExit(str(answer))
+
+    print(f"{jobs} jobs submitted one by one over HTTP: {jobs / timed(submit_all):.0f}/s")
+    client.close()
+    head.end()
+
+
 def timed(action) -> float:
     begin = time.perf_counter()
     action()
@@ -101,6 +141,8 @@ def main() -> None:
             times = [timed(lambda: subprocess.run([head.tune, *command, "--db", str(db)], check=True, capture_output=True)) for _ in range(5)]
             print(f"tune {command[0]} of {options.jobs + 20}: {1000 * statistics.median(times):.0f} ms")
         head.end()
+
+        over_http(options.bin, pathlib.Path(folder), options.jobs)
 
         db = pathlib.Path(folder) / "many.db"
         trials = "select count(*) from attempts where outcome = 'running'"
