@@ -106,9 +106,9 @@ Result<HttpAnswer> ClientApi::Command(const HttpRequest& request, PageRights rig
   std::erase_if(running_, [](const auto& one) { return one.expired(); });
   std::erase_if(following_, [](const auto& one) { return one.expired(); });
   const bool follows = MayTakeLong(arguments);
-  if (running_.size() >= kRunningMax || (follows && following_.size() >= kFollowingMax)) {
-    return Unavailable("too many commands run here just now");
-  }
+  const bool is_full =
+      follows ? following_.size() >= kFollowingMax : running_.size() >= kRunningMax;
+  if (is_full) return Unavailable("too many commands run here just now");
   const int64_t columns = width == nullptr ? 0 : std::clamp<int64_t>(width->AsInt(), 0, 10'000);
   HttpAnswer answer;
   TUNE_ASSIGN_OR_RETURN(answer.source, CommandOutput::Start(program_dir_, db_path_, arguments,
