@@ -286,6 +286,14 @@ TEST(Jobs, OneIsStoppedOneTakesTooLongOneIsTriedAgain) {
                                   "late,FAILED,time_limit", "again,SUCCEEDED,"}));
 }
 
+TEST(Jobs, OfASetupThatFailsWithoutAWordTheStatusIsTold) {
+  TestFolder folder;
+  const auto head = StartHead(folder);
+  const ProgramResult failed = Submit(folder, {"--setup", "exit 4"}, {"true"});
+  EXPECT_EQ(failed.exit_status, 3);
+  EXPECT_THAT(failed.err, HasSubstr("setup: 'exit 4' failed: it exited with status 4"));
+}
+
 TEST(Jobs, WhatCannotRunIsRefusedBeforeItIsStored) {
   TestFolder folder;
   const auto head = StartHead(folder);

@@ -1,10 +1,12 @@
 // How a command runner begins an attempt: what the program needs is made or found, then it starts.
 #include <poll.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <utility>
@@ -237,7 +239,13 @@ Status CommandRunner::RunSetup(const Attempt& attempt, const std::string& line) 
     EndDescendants();
     AddTo(tail, program.TakeOutput());
     if (*status == 0) return OkStatus();
-    const std::string why = "setup: '" + line + "' failed: " + tail.Cause();
+    std::string cause = tail.Cause();
+    if (cause.empty() && WIFEXITED(*status)) {
+      cause = "it exited with status " + std::to_string(WEXITSTATUS(*status));
+    } else if (cause.empty()) {
+      cause = std::string("it died of SIG") + sigabbrev_np(WTERMSIG(*status));
+    }
+    const std::string why = "setup: '" + line + "' failed: " + cause;
     const bool has_met_it = (tail.SpeaksOfFullDisk() && IsFullUnder(attempt)) ||
                             (tail.SpeaksOfReadOnlyDisk() && HasBecomeReadOnly(attempt));
     return has_met_it ? ResourceExhausted(why) : InvalidArgument(why);
