@@ -303,6 +303,8 @@ TEST_F(PackageFolder, IsRefusedBeyondTheLimitWithWhatCanBeDone) {
   EXPECT_THAT(packed.status().message(),
               HasSubstr("/from: it holds more than 536870912 bytes, too much to be sent to workers "
                         "of other machines; list what"));
+  EXPECT_THAT(packed.status().message(),
+              HasSubstr("its largest are large 512 MiB, sub 10 bytes, train.py 9 bytes"));
 }
 
 TEST_F(PackageFolder, IsRefusedWhereItIsNotThereOrCannotBeRead) {

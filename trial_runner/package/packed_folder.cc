@@ -20,6 +20,7 @@
 #include "core/posix/open_files.h"
 #include "trial_runner/checkpoint_transfer.h"
 #include "trial_runner/package/ignore_list.h"
+#include "trial_runner/package/largest_entries.h"
 #include "trial_runner/package/package_format.h"
 #include "trial_runner/package/package_piece.h"
 #include "trial_runner/package/secret_search.h"
@@ -31,6 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kIgnoreFile[] = ".tuneignore";
+constexpr size_t kLargestTold = 10;
 constexpr size_t kPackedAtOnce = 256u << 10;
 
 // Takes the text's pieces: hashes them, and writes them where they are kept.
@@ -300,7 +302,8 @@ Result<PackedFolder> PackedFolder::Pack(const std::string& folder, FileDescripto
     return FailedPrecondition(status.message() +
                               ", too much to be sent to workers of other machines; list what they "
                               "need not have, or have by themselves, in its " +
-                              kIgnoreFile + ", or name a smaller working_dir");
+                              kIgnoreFile + ", or name a smaller working_dir; its largest are " +
+                              DescribeLargest(folder, kLargestTold));
   }
   if (!status.ok()) return status;
   return PackedFolder(text.Finish(), std::move(file), packer.TakeFilesWithToken(),
