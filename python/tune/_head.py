@@ -87,7 +87,7 @@ class Head:
         )
         for variable, value in (env or {}).items():
             arguments += ["--env", variable if value is None else f"{variable}={value}"]
-        return Job(self, self._ask([*arguments, "--", *map(str, program)]).strip())
+        return Job(self, self._ask([*arguments, "--", *map(str, program)], warns=True).strip())
 
     def run(
         self,
@@ -140,7 +140,7 @@ class Head:
                 seed=seed, max_concurrent=max_concurrent, priority=priority, id=id
             )
             try:
-                sweep = HeadSweep(self, self._ask(arguments).strip())
+                sweep = HeadSweep(self, self._ask(arguments, warns=True).strip())
             except TuneError as error:
                 raise TuneError(in_spec(str(error), file.name)) from None
         return sweep.wait() if wait else sweep
@@ -167,8 +167,8 @@ class Head:
         """Whose turn is next, what each has, and why it waits."""
         return list(self._ask_json(["queue"]))
 
-    def _ask(self, arguments: Sequence[str]) -> str:
-        return _program.ask([*self._place, *arguments])
+    def _ask(self, arguments: Sequence[str], *, warns: bool = False) -> str:
+        return _program.ask([*self._place, *arguments], warns=warns)
 
     def _ask_json(self, arguments: Sequence[str]) -> Any:
         return json.loads(self._ask([*arguments, "--format", "json"]))

@@ -47,13 +47,19 @@ def find() -> str:
     )
 
 
-def ask(arguments: Sequence[str]) -> str:
-    """What the program prints on standard output. TuneError: it refused, and why."""
+def ask(arguments: Sequence[str], *, warns: bool = False) -> str:
+    """What the program prints on standard output. TuneError: it refused, and why.
+
+    `warns`: its warnings, and that something was there before, go to standard error here.
+    """
     done = subprocess.run(
         [find(), *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
     if done.returncode != 0:
         raise TuneError(_told(done.stderr))
+    for line in done.stderr.splitlines() if warns else ():
+        if line.startswith("warning: ") or ": it was submitted before" in line:
+            print(line, file=sys.stderr)
     return done.stdout
 
 

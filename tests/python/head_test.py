@@ -97,7 +97,11 @@ class OnAHead(unittest.TestCase):
         self.assertEqual(job.wait().state, "STOPPED")
 
     def test_the_same_id_is_the_same_job(self):
-        self.assertEqual([self.head.submit(["true"], id="k", folder=self.here).name for _ in range(2)], ["true", "true"])
+        told = io.StringIO()
+        with contextlib.redirect_stderr(told):
+            names = [self.head.submit([program], id="k", folder=self.here).name for program in ("true", "false")]
+        self.assertEqual(names, ["true", "true"])
+        self.assertIn("true: it was submitted before", told.getvalue())
 
     def test_what_is_wrong_is_told(self):
         with self.assertRaisesRegex(tune.TuneError, "there is no file"):
