@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
@@ -19,6 +21,8 @@ from ._space import plain
 from ._sweep import _NAMES_ELSEWHERE, Names, PathLike, Sweep, SweepError, _path, _why_nothing, in_spec, make_spec
 
 _OVER = ("FINISHED", "STOPPED")
+_OF_THE_HEAD = {"cpus", "gpus", "db", "listen"}
+_LOOK_EVERY_S = 1.0
 
 
 def connect(address: Optional[PathLike] = None) -> "Head":
@@ -78,8 +82,9 @@ class Head:
         Comes back when the head has it. `env`: of a variable that is None the worker's own is taken.
         `id`: submitted again with it, it is the same job. TuneError: it was refused; the text says why.
         """
-        if isinstance(program, (str, bytes)) or not program:
-            raise TypeError(f"program: read {program!r}, expected a list: ['python3', 'train.py']")
+        words = [] if isinstance(program, (str, bytes)) else list(program)
+        if not words or not all(isinstance(word, (str, os.PathLike, int, float)) for word in words):
+            raise TypeError(f"program: read {program!r}, expected a list of texts: ['python3', 'train.py']")
         arguments = ["submit", "--no-wait", "--working-dir", str(_path("folder", folder).resolve())]
         arguments += _program.options(
             name=name, cpus=cpus, gpus=gpus, gpu_memory=gpu_memory, memory=memory, time=time,
@@ -87,7 +92,7 @@ class Head:
         )
         for variable, value in (env or {}).items():
             arguments += ["--env", variable if value is None else f"{variable}={value}"]
-        return Job(self, self._ask([*arguments, "--", *map(str, program)], warns=True).strip())
+        return Job(self, self._ask([*arguments, "--", *map(str, words)], warns=True).strip())
 
     def run(
         self,
@@ -122,6 +127,8 @@ class Head:
             )
         for other in _NAMES_ELSEWHERE.keys() & more.keys():
             raise TypeError(f"{other}: tune calls it {_NAMES_ELSEWHERE[other]}")
+        for other in sorted(_OF_THE_HEAD & more.keys()):
+            raise TypeError(f"{other}: is the head's own; what a trial needs is resources={{...}}")
         folder = _path("folder", folder).resolve()
         more = {**more, "search": search, "scheduler": scheduler, "samples": samples}
         more.update(repeat=repeat, unique=unique)
@@ -189,7 +196,14 @@ class HeadSweep(Sweep):
 
         Ctrl-C leaves it running.
         """
-        while self.status not in _OVER:
+        told = False
+        while (status := self.status) not in _OVER:
+            if status == "INTERRUPTED":  # No worker could have it, or a disk took no writes.
+                if not told:
+                    print(f"{self.name} is INTERRUPTED, as the head's log says why; the head tries it again each minute", file=sys.stderr)
+                told = True
+                time.sleep(_LOOK_EVERY_S)
+                continue
             display = Display.choose()
             process = _program.start([*self.head._place, "attach", self.name], stderr=display.stderr)
             assert process.stdout is not None

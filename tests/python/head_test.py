@@ -108,6 +108,10 @@ class OnAHead(unittest.TestCase):
             self.head.submit(["./nothing.sh"], folder=self.here)
         with self.assertRaisesRegex(TypeError, "expected a list"):
             self.head.submit("true")
+        with self.assertRaisesRegex(TypeError, "expected a list of texts"):
+            self.head.submit([b"echo", b"a"])
+        with self.assertRaisesRegex(TypeError, "cpus: is the head's own"):
+            self.run_quietly(square, {"x": 1}, metric="value", mode="min", cpus=2)
         with self.assertRaisesRegex(KeyError, "has no job nothing"):
             self.head.job("nothing").state
         with self.assertRaisesRegex(tune.TuneError, "not one of this head's"):
