@@ -18,7 +18,7 @@ from . import _objective, _program
 from ._display import Display
 from ._program import TuneError
 from ._space import plain
-from ._sweep import _NAMES_ELSEWHERE, Names, PathLike, Sweep, SweepError, _path, _why_nothing, in_spec, make_spec
+from ._sweep import _NAMES_ELSEWHERE, Names, PathLike, Sweep, SweepError, _path, _why_nothing, existing, in_spec, make_spec
 
 _OVER = ("FINISHED", "STOPPED")
 _OF_THE_HEAD = {"cpus", "gpus", "db", "listen"}
@@ -129,11 +129,11 @@ class Head:
             raise TypeError(f"{other}: tune calls it {_NAMES_ELSEWHERE[other]}")
         for other in sorted(_OF_THE_HEAD & more.keys()):
             raise TypeError(f"{other}: is the head's own; what a trial needs is resources={{...}}")
-        folder = _path("folder", folder).resolve()
+        folder = existing(folder)
         more = {**more, "search": search, "scheduler": scheduler, "samples": samples}
         more.update(repeat=repeat, unique=unique)
         more["name"] = name or _objective.name_of(objective) or "sweep"
-        spec = make_spec(objective, space, metric, mode, folder, more)
+        spec = make_spec(objective, space, metric, mode, folder, more, elsewhere=not self.is_here)
         trainable = spec["trainable"]
         if callable(objective):
             trainable["command"][0] = python or "python3"
@@ -184,11 +184,17 @@ class Head:
         return f"<head {self.address}>"
 
 
+def _name_of(name: str) -> str:
+    if not isinstance(name, str) or not name or name.startswith("-"):
+        raise TypeError(f"name: read {name!r}, expected the name of a sweep or job")
+    return name
+
+
 class HeadSweep(Sweep):
     """A sweep of a head. Paths that it tells are those of the head's machine."""
 
     def __init__(self, head: Head, name: str) -> None:
-        self.name = name
+        self.name = _name_of(name)
         self.head = head
 
     def wait(self) -> "HeadSweep":
@@ -251,7 +257,7 @@ class Job:
     """A program that runs once. What it tells is read anew each time."""
 
     def __init__(self, head: Head, name: str) -> None:
-        self.name = name
+        self.name = _name_of(name)
         self.head = head
 
     @property

@@ -34,12 +34,24 @@ class ObjectiveError(TypeError):
     """This function cannot be run in other processes; the text says why and what helps."""
 
 
-def store(objective: Callable[..., Any], folder: Path) -> Path:
-    """Writes the function below `folder`, if it is not there yet."""
+def store(objective: Callable[..., Any], folder: Path, *, elsewhere: bool = False) -> Path:
+    """Writes the function below `folder`, if it is not there yet.
+
+    What lies in the folder is named from there: it goes with it. `elsewhere`: only the folder does, to
+    machines where the same paths may hold something else.
+    """
     if not callable(objective):
         raise ObjectiveError(f"objective: read {objective!r}, expected a function")
     head, body = _encode(objective)
-    head["sys_path"] = [path for path in sys.path if path and os.path.isdir(path)]
+    paths = [_within(folder, path) for path in sys.path if path and os.path.isdir(path)]
+    head["sys_path"] = [path for path in paths if not (elsewhere and os.path.isabs(path))]
+    if "script" in head:
+        head["script"] = _within(folder, head["script"])
+        if elsewhere and os.path.isabs(head["script"]):
+            raise ObjectiveError(
+                f"objective: {head['script']} is not in the folder that is sent, {folder}: name its"
+                " folder with folder=, or pip install cloudpickle"
+            )
     content = json.dumps(head, sort_keys=True).encode() + b"\n" + body
     path = folder / ".tune" / (hashlib.sha256(content).hexdigest()[:16] + ".objective")
     if not path.exists():
@@ -55,7 +67,9 @@ def load(path: Path) -> Callable[..., Any]:
     """What `store` wrote. Any error of the modules that it imports."""
     line, body = path.read_bytes().split(b"\n", 1)
     head = json.loads(line)
-    sys.path += [entry for entry in head["sys_path"] if entry not in sys.path]
+    folder = path.resolve().parent.parent
+    known = [str(folder / entry) for entry in head["sys_path"]]  # An absolute one stays what it is.
+    sys.path += [entry for entry in known if entry not in sys.path]
     if head["how"] == "pickle":
         return pickle.loads(body)  # type: ignore[no-any-return]
     if head["how"] == "source":
@@ -63,8 +77,16 @@ def load(path: Path) -> Callable[..., Any]:
         exec(compile(body, head["name"], "exec"), names)
         return names[head["name"]]  # type: ignore[no-any-return]
     if head["how"] == "script":
-        return _inner(runpy.run_path(head["script"], run_name=_MAIN), head["name"])
+        return _inner(runpy.run_path(str(folder / head["script"]), run_name=_MAIN), head["name"])
     return _inner(vars(importlib.import_module(head["module"])), head["name"])
+
+
+def _within(folder: Path, path: str) -> str:
+    """Relative to the folder, if it is in it; as it is, otherwise."""
+    try:
+        return str(Path(path).resolve().relative_to(folder.resolve()))
+    except ValueError:
+        return path
 
 
 def _cloudpickle() -> Any:

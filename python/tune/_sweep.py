@@ -245,6 +245,8 @@ def make_spec(
     mode: Union[Names, None],
     folder: PathLike,
     more: Mapping[str, Any],
+    *,
+    elsewhere: bool = False,
 ) -> Spec:
     """Keys in the order that a reader wants; those of `more` with a trailing `_` left out: `from_`."""
     # Of what is neither a name nor a list of names the program says so.
@@ -253,7 +255,7 @@ def make_spec(
     if mode is None:
         del spec["mode"]
     if callable(objective):
-        path = _objective.store(objective, Path(folder))
+        path = _objective.store(objective, Path(folder), elsewhere=elsewhere)
         command = [sys.executable, "-m", "tune._trial", str(path.relative_to(folder)), *names]
         spec["trainable"] = {"command": command, "working_dir": str(folder), "serve": True}
     elif isinstance(objective, (str, Mapping)):
@@ -319,7 +321,7 @@ def run(
     goes on. Raises `TuneError` when the sweep cannot begin (the text says what is wrong), `SweepError`
     when it has ended and no trial has a value, KeyboardInterrupt after Ctrl-C.
     """
-    folder, db = _path("folder", folder).resolve(), database(db)
+    folder, db = existing(folder), database(db)
     if objective is None:
         raise _objective.ObjectiveError(
             "objective: read None, expected a function, or a trainable as a space file has it"
@@ -386,6 +388,13 @@ def _path(name: str, value: PathLike) -> Path:
         return Path(value)
     except TypeError:
         raise TypeError(f"{name}: read {value!r}, expected a path") from None
+
+
+def existing(folder: PathLike) -> Path:
+    path = _path("folder", folder).resolve()
+    if not path.is_dir():
+        raise TuneError(f"folder: {path} is no folder")
+    return path
 
 
 def _name(value: Optional[str]) -> Optional[str]:

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -14,6 +15,27 @@ from unittest import mock
 import tune
 
 TUNE = os.path.join(os.environ.get("TUNE_BIN_DIR", ""), "tune")
+
+
+PYTHON_FOLDER = str(Path(__file__).resolve().parents[2] / "python")
+
+# Without site-packages, and so without cloudpickle. The file is changed once it was sent.
+SCRIPT = """\
+import os, sys
+sys.modules["cloudpickle"] = sys.modules["joblib"] = None
+import tune
+
+def twice(trial):
+    return trial["x"] * 2
+
+if __name__ == "__main__":
+    head = tune.connect(os.environ["ADDRESS"])
+    sweep = head.run(twice, {"x": tune.grid_search([1, 2, 5])}, metric="value", mode="max", samples=1, wait=False)
+    with open(sys.argv[0], "a") as file:
+        file.write("raise RuntimeError('the wrong file')")
+    sweep.wait()
+    print([trial.value for trial in sweep.trials])
+"""
 
 
 def square(trial):
@@ -37,7 +59,8 @@ class OnAHead(unittest.TestCase):
             [TUNE, "head", "--cpus", "2", "--http", "127.0.0.1:0"], cwd=self.there, text=True, stderr=subprocess.PIPE, env=environment)
         self.addCleanup(self.end)
         line = next(line for line in self.process.stderr if "the page of" in line)
-        self.head = tune.connect(line.split(": ", 1)[1].strip())
+        self.head_address = line.split(": ", 1)[1].strip()
+        self.head = tune.connect(self.head_address)
 
     def folder(self):
         folder = tempfile.TemporaryDirectory()
@@ -66,6 +89,18 @@ class OnAHead(unittest.TestCase):
             sweep.export(exported)
         sweep.delete()
         self.assertEqual(self.head.sweeps, [])
+
+    def test_a_function_of_a_script_goes_over_without_cloudpickle(self):
+        """The head's machine may have another file at the same path."""
+        program = Path(self.here, "study.py")
+        program.write_text(SCRIPT)
+        environment = {**os.environ, "PYTHONPATH": PYTHON_FOLDER, "ADDRESS": self.head_address}
+        done = subprocess.run([sys.executable, "-S", program.name], cwd=self.here, env=environment, capture_output=True, text=True, timeout=120)
+        self.assertEqual((done.returncode, done.stdout), (0, "[2, 4, 10]\n"), done.stderr)
+        outside = Path(self.folder(), "study.py")
+        outside.write_text(SCRIPT)
+        done = subprocess.run([sys.executable, "-S", str(outside)], cwd=self.here, env=environment, capture_output=True, text=True, timeout=120)
+        self.assertIn("is not in the folder that is sent", done.stderr)
 
     def test_a_function_that_fails_comes_with_its_traceback(self):
         with self.assertRaisesRegex(tune.SweepError, "ValueError: no such thing"):
@@ -112,6 +147,11 @@ class OnAHead(unittest.TestCase):
             self.head.submit([b"echo", b"a"])
         with self.assertRaisesRegex(TypeError, "cpus: is the head's own"):
             self.run_quietly(square, {"x": 1}, metric="value", mode="min", cpus=2)
+        for name in ("", "--help", None):
+            with self.assertRaisesRegex(TypeError, "name: read"):
+                self.head.sweep(name)
+        with self.assertRaisesRegex(tune.TuneError, "is no folder"):
+            self.head.run(square, {"x": 1}, metric="value", mode="min", folder=os.path.join(self.here, "nothing"))
         with self.assertRaisesRegex(KeyError, "has no job nothing"):
             self.head.job("nothing").state
         with self.assertRaisesRegex(tune.TuneError, "not one of this head's"):
