@@ -45,6 +45,14 @@ TEST(RemoteCommands, WhatIsWrittenLiesInAFolderOfTheCommands) {
         << path;
   }
   EXPECT_FALSE(CheckRemoteCommand({"plot", "a", "--svg"}).ok());
+  EXPECT_TRUE(CheckRemoteCommand({"export", "a", "--to", "csv", "tables"}).ok());
+  for (const std::string folder : {"/etc/x", "../x", "a/b"}) {
+    EXPECT_FALSE(CheckRemoteCommand({"export", "a", "--to", "csv", folder}).ok()) << folder;
+  }
+  EXPECT_FALSE(CheckRemoteCommand({"export", "--to", "csv"}).ok());
+  EXPECT_FALSE(CheckRemoteCommand({"export", "--to", "csv", "--", "/etc/x"}).ok());
+  EXPECT_THAT(CheckRemoteCommand({"export", "--to", "mlflow", "x"}).status().message(),
+              HasSubstr("on the head's"));
 }
 
 TEST(RemoteFiles, AreSaidThereWithoutTheirFolder) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/posix/environment.h"
 #include "core/status.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/live_view.h"
@@ -62,8 +63,11 @@ Status Export(const ExportOptions& options, std::ostream& err) {
     TUNE_RETURN_IF_ERROR(ExportSweep(rows, *format, {folder.path(), folder.target()}));
   }
   TUNE_RETURN_IF_ERROR(folder.Commit());
-  err << "exported " << Printable(sweep.name) << " to " << folder.target()
-      << Advice(*format, folder.target(), sweep.name) << "\n";
+  // Who asks from elsewhere gets the folder, by the name that it was given.
+  const bool is_asked_here = EnvironmentText(kRemoteWidth).empty();
+  const std::string where = is_asked_here ? folder.target() : options.arguments.back();
+  err << "exported " << Printable(sweep.name) << " to " << where
+      << Advice(*format, where, sweep.name) << "\n";
   return OkStatus();
 }
 

@@ -142,7 +142,8 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
     return Submitted{before->second, false};
   }
   if (!IsUtf8(submission.spec) || !IsUtf8(submission.base_dir) || !IsUtf8(name)) {
-    return InvalidArgument("a submission is UTF-8");
+    return InvalidArgument(
+        "expected UTF-8 in a sweep's name, its space and the path of its folder");
   }
   TUNE_RETURN_IF_ERROR(RefuseSecrets(submission.spec));
   TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec,

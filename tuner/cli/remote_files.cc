@@ -26,7 +26,14 @@ Result<std::vector<RemoteFile>> FolderOfExport(const std::vector<std::string>& a
   std::vector<RemoteFile> folder;
   for (size_t i = 1; i < arguments.size(); ++i) {
     if (arguments[i] == "--") return InvalidArgument("export: expected no --");
-    if (arguments[i] == "--to") {
+    const bool is_form = arguments[i] == "--to" && i + 1 < arguments.size();
+    const std::string form = is_form ? arguments[i + 1] : arguments[i];
+    if ((is_form && form == "mlflow") || form == "--to=mlflow") {
+      return InvalidArgument(
+          "export: --to mlflow: its file names folders of the machine where it is written; export "
+          "it on the head's");
+    }
+    if (is_form) {
       ++i;
     } else if (!arguments[i].starts_with('-')) {
       folder = {{i, arguments[i], /*is_word=*/true}};
@@ -104,13 +111,17 @@ Status RemoteFiles::Keep() {
   const auto keep = [&]() -> Status {
     TUNE_ASSIGN_OR_RETURN(const std::string came, text_->Unpack(apart, "files"));
     std::error_code error;
+    std::vector<std::pair<fs::path, fs::path>> moves;
     for (const fs::directory_entry& entry : fs::directory_iterator(came, error)) {
       const fs::path to = fs::path(folder_) / entry.path().filename();
-      if (IsEmptyFolder(to)) fs::remove(to, error);
-      if (fs::exists(to, error)) {
+      if (fs::exists(to, error) && !IsEmptyFolder(to)) {
         return InvalidArgument(to.string() + ": is there already; name another one");
       }
-      fs::rename(entry.path(), to, error);
+      moves.emplace_back(entry.path(), to);
+    }
+    for (const auto& [from, to] : moves) {
+      if (IsEmptyFolder(to)) fs::remove(to, error);
+      fs::rename(from, to, error);
       if (error) return InvalidArgument(to.string() + ": cannot be written: " + error.message());
     }
     return OkStatus();
