@@ -228,6 +228,14 @@ TEST(Head, WhoIsAttachedStaysOverItsDeath) {
   EXPECT_THAT(result.out, HasSubstr("one FINISHED: 9 trials"));
 }
 
+TEST(Head, WhoIsAttachedIsToldWhyNothingRuns) {
+  TestFolder folder;
+  const auto head = StartHead(folder, {"--cpus", "1", "--listen", "127.0.0.1:0"});
+  ASSERT_EQ(Submit(folder, "large", kEndless + "resources: {cpu: 64}\n").exit_status, 0);
+  Program attached(folder, "tune", {"attach", "large"});
+  EXPECT_TRUE(attached.WaitForText("large waits: can run on no worker that is there"));
+}
+
 TEST(Head, TakesUpWhatATunerOfOneSweepLeft) {
   TestFolder folder;
   {

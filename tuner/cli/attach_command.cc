@@ -22,6 +22,7 @@ struct Look {
   SweepSnapshot snapshot;
   std::vector<EndedTrial> ended;
   EarlierHistory earlier;               // Of the first look alone.
+  std::string waits;                    // Why nothing of it runs.
   std::optional<SweepSummary> summary;  // It has ended.
 };
 
@@ -56,7 +57,10 @@ class Watch {
     }
     TUNE_ASSIGN_OR_RETURN(look.snapshot, snapshots_->Read(*database, sweep, now));
     TUNE_ASSIGN_OR_RETURN(look.ended, snapshots_->ReadEnded(*database, sweep));
-    if (is_running) return look;
+    if (is_running) {
+      if (look.snapshot.running.empty()) look.waits = WhyNothingRuns(sweep, may_go_on);
+      return look;
+    }
     TUNE_ASSIGN_OR_RETURN(look.summary, snapshots_->ReadSummary(*database, sweep, now));
     return look;
   }
@@ -64,6 +68,13 @@ class Watch {
   const std::string& name() const { return name_; }
 
  private:
+  std::string WhyNothingRuns(const FoundSweep& sweep, bool is_tried_again) const {
+    if (is_tried_again) {
+      return "it was interrupted, as the head's log says why; the head tries again each minute";
+    }
+    return WhyItWaits(options_.db_path, sweep.name, clock_);
+  }
+
   const AttachOptions& options_;
   const Clock& clock_;
   std::string name_;
@@ -81,6 +92,7 @@ int ExitStatusOf(const SweepSummary& summary) {
 int AttachCommand(const AttachOptions& options, const Clock& clock, const WaitFunction& wait,
                   LiveScreen& screen, std::ostream& out, std::ostream& err) {
   Watch watch(options, clock);
+  std::string waited, said;  // As of the last look, which may have been between two trials.
   for (bool is_first = true;; is_first = false) {
     Result<Look> look = watch.Take();
     if (!look.ok()) return Complain(look.status(), err);
@@ -88,6 +100,11 @@ int AttachCommand(const AttachOptions& options, const Clock& clock, const WaitFu
     if (is_first && !look->summary) screen.Say("attached to " + watch.name());
     // What has ended long ago is only summed up.
     if (!is_first || !look->summary) screen.Show(look->snapshot, look->ended, clock.Now());
+    if (!look->waits.empty() && look->waits == waited && waited != said) {
+      said = waited;
+      screen.Say(watch.name() + " waits: " + said);
+    }
+    waited = look->waits;
     if (look->summary) {
       out << RenderSummary(*look->summary);
       return ExitStatusOf(*look->summary);

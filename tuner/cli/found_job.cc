@@ -89,16 +89,6 @@ void Fail(const TrialState& trial, FoundJob& job) {
   }
 }
 
-// What a head says of the one trial that waits.
-std::string WhyItWaits(const std::string& db_path, const std::string& name, const Clock& clock) {
-  for (const std::string& line : LinesOfTuner(db_path, name, ControlVerb::kWaiting, clock)) {
-    const Result<Value> waits = ParseJson(line);
-    const Value* const why = waits.ok() && waits->is_map() ? waits->Find("why") : nullptr;
-    if (why != nullptr && why->is_string()) return why->AsString();
-  }
-  return "";
-}
-
 void Wait(const FoundSweep& sweep, const std::string& db_path, const Clock& clock, bool asks,
           FoundJob& job) {
   job.state = JobState::kPending;

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "core/json.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/control/control_client.h"
@@ -38,6 +39,15 @@ std::vector<std::string> LinesOfTuner(const std::string& db_path, const std::str
   Result<ControlAnswer> answer = AskLivingTuner(db_path, request, clock, kPatience);
   if (!answer.ok() || !answer->status.ok()) return {};
   return std::move(answer->lines);
+}
+
+std::string WhyItWaits(const std::string& db_path, const std::string& sweep, const Clock& clock) {
+  for (const std::string& line : LinesOfTuner(db_path, sweep, ControlVerb::kWaiting, clock)) {
+    const Result<Value> waits = ParseJson(line);
+    const Value* const why = waits.ok() && waits->is_map() ? waits->Find("why") : nullptr;
+    if (why != nullptr && why->is_string()) return why->AsString();
+  }
+  return "";
 }
 
 void TellPaused(const std::string& db_path, const Clock& clock, FoundSweep& sweep) {

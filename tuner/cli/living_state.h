@@ -24,6 +24,10 @@ Result<ControlAnswer> AskLivingTuner(const std::string& db_path, ControlRequest 
 std::vector<std::string> LinesOfTuner(const std::string& db_path, const std::string& sweep,
                                       ControlVerb verb, const Clock& clock);
 
+// Why its first trial that waits does so, as the tuner tells a person; "": none waits, or nobody
+// answers.
+std::string WhyItWaits(const std::string& db_path, const std::string& sweep, const Clock& clock);
+
 // A RUNNING sweep whose tuner says so becomes PAUSED. A tuner that does not answer in time changes
 // nothing.
 void TellPaused(const std::string& db_path, const Clock& clock, FoundSweep& sweep);
