@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
@@ -72,6 +73,27 @@ TEST(Store, ASecondSweepOfANameGetsANumber) {
   EXPECT_EQ(store->CreateExperiment(SampleExperiment("food11"))->name, "food11-3");
   EXPECT_EQ(store->CreateExperiment(SampleExperiment("food11-2"))->name, "food11-2-2");
   EXPECT_TRUE(store->ReadWorkers(ExperimentId{2})->empty());
+}
+
+// A head has thousands. What another program writes is looked at page by page; what we write is
+// not.
+TEST(Store, ANewSweepCostsTheSameHoweverManyThereAre) {
+  const auto bytes_read = [] {
+    std::ifstream in("/proc/self/io");
+    std::string name;
+    int64_t bytes = 0;
+    in >> name >> bytes;  // "rchar: 4711".
+    return bytes;
+  };
+  const TempFolder folder;
+  const auto store = OpenStore(folder / "tune.db");
+  std::vector<int64_t> cost;
+  for (int i = 0; i < 300; ++i) {
+    const int64_t before = bytes_read();
+    WriteSampleSweep(*store, "s");
+    cost.push_back(bytes_read() - before);
+  }
+  EXPECT_LT(cost.back(), 2 * cost[20] + 50'000);
 }
 
 TEST(Store, SweepsOfOneDatabaseKeepTheirTrialsAndJournalsApart) {

@@ -24,6 +24,20 @@ std::string SchedulerName(const std::string& spec) {
 Status SqliteStore::AnnounceHead() { return lock_ ? lock_->AnnounceHead() : OkStatus(); }
 
 Result<StoredExperiment> SqliteStore::CreateExperiment(const NewExperiment& experiment) {
+  TUNE_RETURN_IF_ERROR(CheckFiles());
+  Result<StoredExperiment> created = InsertExperiment(experiment);
+  NoteWritten();
+  return created;
+}
+
+Status SqliteStore::DeleteExperiment(const StoredExperiment& experiment) {
+  TUNE_RETURN_IF_ERROR(CheckFiles());
+  const Status deleted = EraseExperiment(experiment);
+  NoteWritten();
+  return deleted;
+}
+
+Result<StoredExperiment> SqliteStore::InsertExperiment(const NewExperiment& experiment) {
   static constexpr char kNameIsTakenSql[] = "SELECT id FROM experiment_rows WHERE name = ?1";
   static constexpr char kInsertExperimentSql[] =
       "INSERT INTO experiment_rows (name, metric, mode, status, seed, samples, scheduler, spec,"
@@ -62,7 +76,7 @@ Result<StoredExperiment> SqliteStore::CreateExperiment(const NewExperiment& expe
                           .created_at = experiment.created_at};
 }
 
-Status SqliteStore::DeleteExperiment(const StoredExperiment& experiment) {
+Status SqliteStore::EraseExperiment(const StoredExperiment& experiment) {
   static constexpr char kDeleteSql[] = "DELETE FROM experiment_rows WHERE id = ?1 AND name = ?2";
   TUNE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
   TUNE_RETURN_IF_ERROR(database_->Run(kDeleteSql, experiment.id.value, experiment.name));

@@ -106,8 +106,7 @@ Status SqliteStore::CommitSteps(std::span<const SweepStep> steps) {
     if (!known_.contains(step.experiment)) TUNE_RETURN_IF_ERROR(LoadRowIds(step.experiment));
   }
   const Status status = WriteAll(steps);
-  const bool has_folded = database_->TakeHasFolded();
-  files_.Note(has_folded ? FileWatch::Wrote::kBoth : FileWatch::Wrote::kWal);
+  NoteWritten();
   if (!status.ok()) {
     known_.clear();  // Ids that were given out in what is rolled back are nobody's.
     return status;
@@ -116,6 +115,12 @@ Status SqliteStore::CommitSteps(std::span<const SweepStep> steps) {
   committed_ = {steps.back().experiment.value, steps.back().step.step};
   if (lock_) lock_->NoteCommitted(*committed_);
   return status;
+}
+
+// After each commit, or what was to be one: that was not somebody else.
+void SqliteStore::NoteWritten() {
+  const bool has_folded = database_->TakeHasFolded();
+  files_.Note(has_folded ? FileWatch::Wrote::kBoth : FileWatch::Wrote::kWal);
 }
 
 // Before each commit: what is committed into files that are not the database's any more, or that

@@ -58,6 +58,9 @@ class SqliteStore final : public Store {
   Status WriteAll(std::span<const SweepStep> steps);
   Status WriteRows(const SweepStep& step);
   Status CheckFiles();
+  void NoteWritten();
+  Result<StoredExperiment> InsertExperiment(const NewExperiment& experiment);
+  Status EraseExperiment(const StoredExperiment& experiment);
   Status KeepCopy(const std::string& what);
   Status WriteStep(ExperimentId experiment, const JournalStep& step);
   Status WriteNewTrial(ExperimentId experiment, const NewTrialRow& row);
