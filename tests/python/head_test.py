@@ -30,9 +30,13 @@ def twice(trial):
 
 if __name__ == "__main__":
     head = tune.connect(os.environ["ADDRESS"])
+    blocker = head.submit(["sleep", "1000"], cpus=2)
+    while blocker.state != "RUNNING":
+        pass
     sweep = head.run(twice, {"x": tune.grid_search([1, 2, 5])}, metric="value", mode="max", samples=1, wait=False)
     with open(sys.argv[0], "a") as file:
         file.write("raise RuntimeError('the wrong file')")
+    blocker.stop()
     sweep.wait()
     print([trial.value for trial in sweep.trials])
 """
