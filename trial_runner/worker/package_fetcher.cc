@@ -65,10 +65,11 @@ class PlaceSearch {
 
  private:
   Status FindFolder(std::vector<FileDescriptor>& held) {
-    const Result<PackageName> seen = NameFolder(wanted_.folder, wanted_.package.bytes);
-    if (seen.ok() && *seen == wanted_.package) return OkStatus();
-    // Whatever was changed there since: what programs leave there is the tuner's too.
+    // Of somebody elsewhere nobody has the folder, whatever is at its path here.
     if (!wanted_.is_elsewhere) {
+      const Result<PackageName> seen = NameFolder(wanted_.folder, wanted_.package.bytes);
+      if (seen.ok() && *seen == wanted_.package) return OkStatus();
+      // Whatever was changed there since: what programs leave there is the tuner's too.
       TUNE_ASSIGN_OR_RETURN(const bool is_shared,
                             IsShared(wanted_.folder, /*is_of_programs=*/true));
       if (is_shared) return OkStatus();
@@ -79,7 +80,7 @@ class PlaceSearch {
         PackageStore(means_.cache, interruption_).Obtain(wanted_.package, means_.dial));
     // It is a copy of the folder that was packed, and has what programs have left there since.
     std::error_code error;
-    if (fs::is_directory(wanted_.folder, error) &&
+    if (!wanted_.is_elsewhere && fs::is_directory(wanted_.folder, error) &&
         HasAllOf(package.folder, wanted_.folder, wanted_.package)) {
       return OkStatus();
     }
