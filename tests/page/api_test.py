@@ -695,6 +695,7 @@ class Acting(unittest.TestCase):
         again = Page(self.folder, "--act")
         self.addCleanup(again.end)
         self.assertEqual(again.act({"stop": {"now": True}})[0], 200)
+        run.process.wait(timeout=60)  # By itself.
         self.assertEqual(run.end(), 0)
         again.end()
         run = Run(self.folder, "run", "space.yaml", "--name", "other")
