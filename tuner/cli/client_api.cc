@@ -21,25 +21,6 @@ constexpr size_t kRunningMax = 16;
 constexpr size_t kFollowingMax = 24;  // Of those that may take long: the others are never kept out.
 constexpr Duration kPatience = Seconds(30);
 
-int HttpStatusOf(StatusCode code) {
-  switch (code) {
-    case StatusCode::kInvalidArgument:
-      return 400;
-    case StatusCode::kNotFound:
-      return 404;
-    case StatusCode::kFailedPrecondition:
-      return 409;
-    case StatusCode::kDataLoss:
-      return 422;
-    case StatusCode::kUnavailable:
-      return 503;
-    case StatusCode::kResourceExhausted:
-      return 507;
-    default:
-      return 500;
-  }
-}
-
 Result<int64_t> NumberIn(const HttpRequest& request, const std::string& name, int64_t max) {
   const auto found = request.query.find(name);
   const std::string text = found == request.query.end() ? "" : found->second;

@@ -64,6 +64,27 @@ Status ReadTarget(std::string_view target, HttpRequest& request) {
   return OkStatus();
 }
 
+int HttpStatusOf(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk:
+      return 200;
+    case StatusCode::kInvalidArgument:
+      return 400;
+    case StatusCode::kNotFound:
+      return 404;
+    case StatusCode::kFailedPrecondition:
+      return 409;
+    case StatusCode::kDataLoss:
+      return 422;
+    case StatusCode::kUnavailable:
+      return 503;
+    case StatusCode::kResourceExhausted:  // Mostly a disk that is full.
+      return 507;
+    default:
+      return 500;
+  }
+}
+
 HttpAnswer ErrorAnswer(int status, const std::string& text) {
   HttpAnswer answer;
   answer.status = status;

@@ -62,6 +62,9 @@ struct HttpAnswer {
 // control character.
 Status ReadTarget(std::string_view target, HttpRequest& request);
 
+// That fits what became of a request; 500 for what is nobody's fault but the program's.
+int HttpStatusOf(StatusCode code);
+
 // {"error": "..."}, for programs.
 HttpAnswer ErrorAnswer(int status, const std::string& text);
 

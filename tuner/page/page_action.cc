@@ -12,32 +12,9 @@ namespace {
 constexpr char kExpected[] =
     "expected one of pause, unpause, stop, set and drain, such as {\"stop\": {\"trial\": 3}}";
 
-int HttpStatusOf(StatusCode code) {
-  switch (code) {
-    case StatusCode::kOk:
-      return 200;
-    case StatusCode::kInvalidArgument:
-      return 400;
-    case StatusCode::kNotFound:
-      return 404;
-    case StatusCode::kFailedPrecondition:
-      return 409;
-    case StatusCode::kResourceExhausted:
-      return 413;
-    case StatusCode::kUnavailable:
-      return 503;
-    default:
-      return 500;
-  }
-}
-
 }  // namespace
 
 Result<ControlRequest> ReadAction(std::string_view body, std::string_view sweep) {
-  if (body.size() > kActionBytesMax) {
-    return ResourceExhausted("the body has more than " + std::to_string(kActionBytesMax) +
-                             " bytes");
-  }
   Result<Value> action = ParseJson(body);
   if (!action.ok()) return action.status().At("the body");
   if (!action->is_map() || action->AsMap().size() != 1) {

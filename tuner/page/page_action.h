@@ -16,7 +16,7 @@ namespace tune {
 inline constexpr size_t kActionBytesMax = 4'096;
 
 // `sweep`: its name. Settings may be named as tune set takes them. kInvalidArgument says what is
-// wrong: syntax, an unknown key, a verb that changes nothing; kResourceExhausted: it is too long.
+// wrong: syntax, an unknown key, a verb that changes nothing.
 Result<ControlRequest> ReadAction(std::string_view body, std::string_view sweep);
 
 // The control socket's answer in its own words, with the HTTP status that fits.

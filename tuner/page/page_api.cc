@@ -383,6 +383,13 @@ std::string PageApi::NextEvent() {
 }
 
 HttpAnswer PageApi::Act(const std::vector<std::string>& parts, const std::string& body) {
+  if (body.size() > kActionBytesMax) {
+    HttpAnswer too_long = ActionAnswer(
+        {ResourceExhausted("the body has more than " + std::to_string(kActionBytesMax) + " bytes"),
+         {}});
+    too_long.status = 413;
+    return too_long;
+  }
   const auto act = [&]() -> Result<ControlAnswer> {
     if (parts.size() != 2 || parts[0].empty() || parts[1] != "actions") return NothingHere();
     TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database_, parts[0]));
