@@ -18,7 +18,7 @@ from . import _objective, _program
 from ._display import Display
 from ._program import TuneError
 from ._space import plain
-from ._sweep import _NAMES_ELSEWHERE, Names, PathLike, Sweep, SweepError, _path, _why_nothing, existing, in_spec, make_spec
+from ._sweep import Names, PathLike, Sweep, SweepError, _path, _why_nothing, existing, in_spec, run_spec
 
 _OVER = ("FINISHED", "STOPPED")
 _OF_THE_HEAD = {"cpus", "gpus", "db", "listen"}
@@ -125,15 +125,11 @@ class Head:
             raise _objective.ObjectiveError(
                 f"objective: read {objective!r}, expected a function, or a trainable as a space file has it"
             )
-        for other in _NAMES_ELSEWHERE.keys() & more.keys():
-            raise TypeError(f"{other}: tune calls it {_NAMES_ELSEWHERE[other]}")
         for other in sorted(_OF_THE_HEAD & more.keys()):
             raise TypeError(f"{other}: is the head's own; what a trial needs is resources={{...}}")
         folder = existing(folder)
-        more = {**more, "search": search, "scheduler": scheduler, "samples": samples}
-        more.update(repeat=repeat, unique=unique)
-        more["name"] = name or _objective.name_of(objective) or "sweep"
-        spec = make_spec(objective, space, metric, mode, folder, more, elsewhere=not self.is_here)
+        more.update(search=search, scheduler=scheduler, samples=samples, repeat=repeat, unique=unique)
+        spec = run_spec(objective, space, metric, mode, folder, name, more, elsewhere=not self.is_here)
         trainable = spec["trainable"]
         if callable(objective):
             trainable["command"][0] = python or "python3"

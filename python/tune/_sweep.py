@@ -280,6 +280,25 @@ def make_spec(
     return spec
 
 
+def run_spec(
+    objective: Union[Callable[..., Any], Mapping[str, Any], str],
+    space: Mapping[str, Any],
+    metric: Names,
+    mode: Names,
+    folder: PathLike,
+    name: Optional[str],
+    more: Mapping[str, Any],
+    *,
+    elsewhere: bool = False,
+) -> Spec:
+    """A spec that bears a name: the objective's where none is given. TypeError: `more` has a word of
+    another library."""
+    for other in _NAMES_ELSEWHERE.keys() & more.keys():
+        raise TypeError(f"{other}: tune.run calls it {_NAMES_ELSEWHERE[other]}")
+    name = name or _objective.name_of(objective) or "sweep"
+    return make_spec(objective, space, metric, mode, folder, {**more, "name": name}, elsewhere=elsewhere)
+
+
 def run(
     objective: Union[Callable[..., Any], Mapping[str, Any], str],
     space: Mapping[str, Any],
@@ -326,12 +345,8 @@ def run(
         raise _objective.ObjectiveError(
             "objective: read None, expected a function, or a trainable as a space file has it"
         )
-    for other in _NAMES_ELSEWHERE.keys() & more.keys():
-        raise TypeError(f"{other}: tune.run calls it {_NAMES_ELSEWHERE[other]}")
-    more = {**more, "search": search, "scheduler": scheduler, "samples": samples}
-    more.update(repeat=repeat, unique=unique)
-    more["name"] = name or _objective.name_of(objective) or "sweep"
-    spec = make_spec(objective, space, metric, mode, folder, more)
+    more.update(search=search, scheduler=scheduler, samples=samples, repeat=repeat, unique=unique)
+    spec = run_spec(objective, space, metric, mode, folder, name, more)
     with tempfile.NamedTemporaryFile(
         "w", suffix=".json", prefix=".tune-", dir=folder, encoding="utf-8"
     ) as file:
