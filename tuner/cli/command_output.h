@@ -65,6 +65,8 @@ class CommandOutputReader {
   const PackageName& files() const { return name_; }  // Without a hash: there are none.
 
  private:
+  bool ReadName();
+
   const Print out_;
   const Print error_;
   const Print files_;
@@ -74,8 +76,6 @@ class CommandOutputReader {
   char stream_ = 'o';  // Of what comes.
   size_t left_ = 0;    // Of it.
   std::optional<int> exit_status_;
-
-  bool ReadName();
 };
 
 }  // namespace tune
