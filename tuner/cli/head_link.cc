@@ -190,7 +190,7 @@ class HeadElsewhere final : public HeadLink {
       const bool is_there = reply.ok() && reply->status != 503 && reply->status != 409;
       if (!is_there) {
         const Status status = reply.ok() ? ErrorOfReply(*reply) : reply.status();
-        const bool may_come = !reply.ok() ? status.code() == StatusCode::kUnavailable : true;
+        const bool may_come = reply.ok() || status.code() == StatusCode::kUnavailable;
         if (!may_come || parts_.clock.Now() >= moved + kPatience) return status;
         if (!parts_.wait(Milliseconds(200))) return Unavailable("the upload was ended");
         at = -1;
