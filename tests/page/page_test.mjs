@@ -785,7 +785,7 @@ test("of very many trials the best and the newest, and curves, are seen before t
   goOn();
   await page.waitForSelector("[aria-label=trials] .bar > .soft:has-text('500 shown; tick')");
   await begins(page, best.map((row) => row.number));
-  await context.close();
+  await closing(page)();
 });
 
 test("the sweep's state is answered before its trials and the list of all sweeps are asked for", async () => {
@@ -807,7 +807,7 @@ test("the sweep's state is answered before its trials and the list of all sweeps
   await page.waitForSelector("tbody tr");
   await page.waitForSelector("select[aria-label=sweep]");
   assert.equal(order[0], "state");
-  await context.close();
+  await closing(page)();
 });
 
 test("a new sweep appears by itself, also its first trial", async () => {
