@@ -5,7 +5,7 @@ tune_library(tune_control
     ${CMAKE_CURRENT_LIST_DIR}/control/control_request.cc
     ${CMAKE_CURRENT_LIST_DIR}/control/control_server.cc
     ${CMAKE_CURRENT_LIST_DIR}/control/control_socket.cc
-  DEPS tune_core_posix)
+  DEPS tune_core_posix tune_sweep_labels)
 
 # What a command does to a sweep, living or at rest.
 tune_library(tune_control_plan

@@ -6,6 +6,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/best_model.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/checkpoint_on_disk.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/compare_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/found_job.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/importance_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/lane_speeds.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/list_command.cc
@@ -13,6 +14,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/live_table.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/living_state.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/live_view.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/note_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/pareto_front.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/results_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/results_view.cc
@@ -31,4 +33,4 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_lookup.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_listing.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/why_command.cc
-  DEPS tune_checkpoint_place tune_core tune_core_posix tune_control tune_device_status tune_doubts tune_fusion tune_lane_speeds tune_repeated_runs tune_search_problem tune_sqlite tune_artifacts tune_search tune_spec tune_schedulers)
+  DEPS tune_checkpoint_place tune_core tune_sweep_labels tune_core_posix tune_control tune_device_status tune_doubts tune_fusion tune_lane_speeds tune_repeated_runs tune_search_problem tune_sqlite tune_artifacts tune_search tune_spec tune_schedulers)

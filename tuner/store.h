@@ -18,6 +18,7 @@
 #include "core/time.h"
 #include "tuner/decision_version.h"
 #include "tuner/event.h"
+#include "tuner/sweep_labels.h"
 #include "tuner/transition.h"
 
 namespace tune {
@@ -32,6 +33,7 @@ struct NewExperiment {
   std::string base_dir;
   std::string provenance;  // JSON: version, command line, host, git state, data hash.
   Instant created_at;
+  SweepLabels labels = {};
 };
 
 struct StoredExperiment {

@@ -168,6 +168,11 @@ void Sweep::BeginAttempt(TrialRecord& trial, WorkerId worker, std::vector<Worker
   trial.attempt.number = AttemptNumber{trial.row.attempts};
   trial.attempt.worker = worker;
   trial.attempt.other_workers = std::move(other_workers);
+  for (const SweepLease& rank : held_.RanksOf(trial.row.number)) {
+    for (const DeviceSlice& slice : held_.PlacementOf(rank.ref).slices) {
+      trial.attempt.devices.emplace_back(rank.worker, slice);
+    }
+  }
   trial.attempt.from_iteration = trial.resume_iteration;
   trial.attempt.started_at = now_;
   out_.attempts.push_back(trial.attempt);

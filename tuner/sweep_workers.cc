@@ -78,6 +78,9 @@ void Sweep::On(const LeaseKept& notice) {
   trial.progress_at = now_;  // It could not be heard.
   const bool is_first_rank = trial.lease == ref;
   if (is_first_rank) trial.attempt.worker = to;
+  for (auto& [worker, slice] : trial.attempt.devices) {
+    if (worker == notice.from) worker = to;
+  }
   std::replace(trial.attempt.other_workers.begin(), trial.attempt.other_workers.end(), notice.from,
                to);
   out_.attempts.push_back(trial.attempt);

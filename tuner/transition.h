@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "core/configuration.h"
 #include "core/ids.h"
 #include "core/metric.h"
+#include "core/resources.h"
 #include "core/time.h"
 #include "schedulers/trial_scheduler.h"
 #include "trial_runner/messages.h"
@@ -69,6 +71,7 @@ struct AttemptRow {
   AttemptNumber number;
   std::optional<WorkerId> worker;       // Of several ranks, the first one's,
   std::vector<WorkerId> other_workers;  // and those of the others, in order of rank.
+  std::vector<std::pair<WorkerId, DeviceSlice>> devices;  // What it holds, of all ranks.
   Outcome outcome = Outcome::kRunning;
   std::string error;
   int64_t from_iteration = 0;

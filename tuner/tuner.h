@@ -70,6 +70,8 @@ class Tuner {
   std::vector<EndOfExperiment> TakeEnded() { return std::exchange(ended_, {}); }
   // The devices' memory in use, as workers last told.
   const DeviceUseByWorker& device_use() const { return device_use_; }
+  // When a connected worker was last heard of.
+  std::optional<Instant> HeardAt(WorkerId worker) const { return liveness_.HeardAt(worker); }
   // Committed in this life.
   int64_t report_count() const { return report_count_; }
   // Lines for the person who watches, since the last call.

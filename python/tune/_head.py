@@ -18,7 +18,9 @@ from . import _objective, _program
 from ._display import Display
 from ._program import TuneError
 from ._space import plain
-from ._sweep import Names, PathLike, Sweep, SweepError, _path, _why_nothing, existing, in_spec, run_spec
+from ._sweep import (
+    Names, PathLike, Sweep, SweepError, Tags, _path, _why_nothing, existing, in_spec, labels_of, run_spec,
+)
 
 _OVER = ("FINISHED", "STOPPED")
 _OF_THE_HEAD = {"cpus", "gpus", "db", "listen"}
@@ -76,6 +78,8 @@ class Head:
         priority: Optional[int] = None,
         folder: PathLike = ".",
         id: Optional[str] = None,
+        note: Optional[str] = None,
+        tags: Optional[Tags] = None,
     ) -> "Job":
         """A job: any program, once, in a copy of `folder`: `head.submit(["python3", "train.py"], gpus=1)`.
 
@@ -89,7 +93,7 @@ class Head:
         arguments += _program.options(
             name=name, cpus=cpus, gpus=gpus, gpu_memory=gpu_memory, memory=memory, time=time,
             setup=setup, retries=retries, priority=priority, id=id,
-        )
+        ) + labels_of(note, tags)
         for variable, value in (env or {}).items():
             arguments += ["--env", variable if value is None else f"{variable}={value}"]
         return Job(self, self._ask([*arguments, "--", *map(str, words)], warns=True).strip())
@@ -114,6 +118,8 @@ class Head:
         folder: PathLike = ".",
         python: Optional[str] = None,
         wait: bool = True,
+        note: Optional[str] = None,
+        tags: Optional[Tags] = None,
         **more: Any,
     ) -> "HeadSweep":
         """A sweep of a Python function, as `tune.run`, by the head's workers; waits for its end unless
@@ -141,7 +147,7 @@ class Head:
             file.flush()
             arguments = ["submit", file.name] + _program.options(
                 seed=seed, max_concurrent=max_concurrent, priority=priority, id=id
-            )
+            ) + labels_of(note, tags)
             try:
                 sweep = HeadSweep(self, self._ask(arguments, warns=True).strip())
             except TuneError as error:

@@ -23,6 +23,7 @@ from ._yaml import as_yaml
 
 Names = Union[str, Sequence[str]]
 PathLike = Union[str, "os.PathLike[str]"]
+Tags = Union[Mapping[str, str], Sequence[str]]
 _NAMES_ELSEWHERE = {"num_samples": "samples", "n_trials": "samples", "direction": "mode", "config": "space"}
 _REFUSED = 2
 _FAILED = 1
@@ -149,6 +150,16 @@ class Sweep:
         """What may be wrong with its values; empty: nothing was noticed."""
         return [str(doubt) for doubt in self._status().get("doubts", [])]
 
+    @property
+    def note(self) -> str:
+        """What a person wrote to it; nothing that tune decides depends on it."""
+        return str(self._status()["note"])
+
+    @property
+    def tags(self) -> Dict[str, str]:
+        """What a person finds it by."""
+        return dict(self._status()["tags"])
+
     def spec(self) -> "Spec":
         """What a space file would say."""
         rows = self._ask("select spec from experiments where id = :experiment")
@@ -175,6 +186,20 @@ class Sweep:
         return Picture(svg)
 
     # ---- acting
+
+    def annotate(self, note: Optional[str] = None, *, tags: Optional[Tags] = None, untag: Sequence[str] = ()) -> None:
+        """Writes a note in place of the one that is there, adds tags, removes those of the keys `untag`.
+
+            sweep.annotate("the lr was too high", tags={"team": "vision"})
+        """
+        words = labels_of(None, tags)
+        if isinstance(untag, str):
+            raise TypeError(f"untag: read {untag!r}, expected a list of keys")
+        for key in untag:
+            words += ["--untag", str(key)]
+        text = [] if note is None else ["--", str(note)]
+        if words or text:
+            _program.ask(["note", *words, *self._db(), self.name, *text])
 
     def resume(
         self, *, samples: Optional[int] = None, errored: bool = False, **more: Any
@@ -318,6 +343,8 @@ def run(
     db: Optional[PathLike] = None,
     folder: PathLike = ".",
     listen: Optional[str] = None,
+    note: Optional[str] = None,
+    tags: Optional[Tags] = None,
     **more: Any,
 ) -> Sweep:
     """Runs a sweep, waits for its end, returns it.
@@ -333,8 +360,8 @@ def run(
     runs it in a process of its own. It may also be what a space file has as `trainable`.
     `space` is what a space file has under `space`, with `tune.uniform` and its like.
     `max_concurrent` trials run at a time, `cpus` and `gpus` are what this machine offers. `folder`
-    is where trials run; workers of other machines (`listen`) get a copy of it. Any other key of a
-    space file can be given by its name (`limits=`, `resources=`, `stop=`, `from_=` ...).
+    is where trials run; workers of other machines (`listen`) get a copy of it. `note` and `tags` (a map,
+    or a list of keys) are yours, to find it by (`sweep.annotate` changes them). Any other key of a space file can be given by its name (`limits=`, `resources=`, `stop=`, `from_=` ...).
 
     Ctrl-C, a kernel that is restarted, and the death of this process end the sweep in order: `tune.resume`
     goes on. Raises `TuneError` when the sweep cannot begin (the text says what is wrong), `SweepError`
@@ -354,7 +381,7 @@ def run(
         file.flush()
         arguments = ["run", file.name, "--db", str(db)] + _program.options(
             seed=seed, max_concurrent=max_concurrent, cpus=cpus, gpus=gpus, listen=listen
-        )
+        ) + labels_of(note, tags)
         _check(arguments, file.name)
         # The space is read before the name is printed.
         return _conduct([*arguments, "--print-name"], None, db)
@@ -392,6 +419,16 @@ def load(name: Optional[str] = None, *, db: Optional[PathLike] = None) -> Sweep:
 def database(db: Optional[PathLike]) -> Path:
     """As each command has it: the one that is named, else that of TUNE_DB, else tune.db here."""
     return _path("db", os.environ.get("TUNE_DB") or "tune.db" if db is None else db)
+
+
+def labels_of(note: Optional[str], tags: Optional[Tags]) -> List[str]:
+    """As options of the program."""
+    if isinstance(tags, str):
+        raise TypeError(f"tags: read {tags!r}, expected a map, or a list of keys: ['baseline']")
+    words = [] if note is None else ["--note", str(note)]
+    for key in tags or ():
+        words += ["--tag", f"{key}={tags[key]}" if isinstance(tags, Mapping) else str(key)]
+    return words
 
 
 def _latest(db: PathLike) -> str:

@@ -95,6 +95,39 @@ TEST(Control, OneTrialIsPausedGoesOnAndIsStopped) {
   EXPECT_FALSE(std::filesystem::exists(folder / "tune.artifacts/control.sock"));
 }
 
+TEST(Control, ANoteAndTagsAreWrittenToAnySweepAtAnyTime) {
+  TestFolder folder;
+  const std::string small = CurveSweep("    iterations: 1\n", "samples: 2\n");
+  folder.Write("small.yaml", small);
+  EXPECT_EQ(RunTune(folder, {"run", "small.yaml", "--tag", "a b"}).exit_status, 2);
+  EXPECT_FALSE(std::filesystem::exists(folder / "tune.db")) << "nothing is begun";
+  ASSERT_EQ(
+      RunTune(folder, {"run", "small.yaml", "--tag", "team=vision", "--tag", "old"}).exit_status,
+      0);
+  EXPECT_EQ(RunTune(folder, {"note"}).out, "small: old team=vision\n");
+  EXPECT_TRUE(Says(RunTune(folder, {"note", "small", "it's over\n2", "--untag", "old"}), 0,
+                   "small: team=vision\n  it's over\n  2\n"));
+  {
+    const auto tune = RunTwo(folder, CurveSpace(kForever, "0.01"));
+    EXPECT_TRUE(Says(RunTune(folder, {"note", "small", "--tag", "late"}), 0, "late team=vision"));
+    EXPECT_TRUE(Says(RunTune(folder, {"note", "space", "runs"}), 0, "space: no tags\n  runs\n"));
+    EXPECT_TRUE(
+        Says(RunTune(folder, {"note", "space", "--untag", "x"}), 2, "no tag is called 'x'"));
+    EXPECT_TRUE(Says(RunTune(folder, {"note", "spac", "x"}), 2, "did you mean 'space'?"));
+    EXPECT_TRUE(Says(RunTune(folder, {"note", "space", "--tag", "a", "--tag", "a=1"}), 2, "twice"));
+    tune->Signal(SIGKILL);
+    tune->Wait();
+  }
+  EXPECT_EQ(Query(folder, "select name, note, tags from experiments order by id"),
+            (Rows{"small|it's over", "2|{\"late\":\"\",\"team\":\"vision\"}", "space|runs|{}"}));
+  EXPECT_EQ(RunTune(folder, {"list", "--names", "--tag", "team=vision", "--tag", "late"}).out,
+            "small\n");
+  EXPECT_EQ(RunTune(folder, {"list", "--names", "--tag", "team=nlp"}).out, "");
+  EXPECT_EQ(RunTune(folder, {"list", "--names", "--tag", "team"}).out, "small\n");
+  EXPECT_TRUE(Says(RunTune(folder, {"status", "small"}), 0, "tags       late team=vision\n"));
+  EXPECT_TRUE(Says(RunTune(folder, {"doctor"}), 0, "0 problems"));
+}
+
 TEST(Control, WhoAsksATunerThatIsStoppedIsToldSoAndIsAnsweredWhenItGoesOn) {
   TestFolder folder;
   const auto tune = RunTwo(folder, CurveSpace(kForever, "0.01"));

@@ -72,6 +72,21 @@ TEST(Jobs, BothStreamsComeInTheOrderInWhichTheyWereWritten) {
   EXPECT_EQ(ran.out, wanted);
 }
 
+TEST(Jobs, AreFoundByTheirTags) {
+  TestFolder folder;
+  const auto head = StartHead(folder);
+  EXPECT_EQ(
+      Submit(folder, {"--name", "a", "--tag", "team=vision", "--note", "n"}, {"true"}).exit_status,
+      0);
+  EXPECT_EQ(Submit(folder, {"--name", "b"}, {"true"}).exit_status, 0);
+  EXPECT_EQ(Submit(folder, {"--tag", "a b"}, {"true"}).exit_status, 2);
+  const std::string csv = RunTune(folder, {"jobs", "--tag", "team", "--format", "csv"}).out;
+  EXPECT_THAT(csv, HasSubstr("\na,SUCCEEDED,"));
+  EXPECT_THAT(csv, ::testing::Not(HasSubstr("\nb,")));
+  EXPECT_EQ(RunTune(folder, {"note", "b", "--tag", "team=nlp"}).out, "b: team=nlp\n");
+  EXPECT_EQ(RunTune(folder, {"list", "--names", "--tag", "team"}).out, "a\nb\n");
+}
+
 // Its trials are many: it is judged as a sweep is.
 TEST(Jobs, ASweepOfExitStatusesIsNoJob) {
   TestFolder folder;

@@ -97,9 +97,10 @@ TEST_F(RemoteHead, ASweepRunsAndIsLookedAtFromElsewhere) {
               "trainable:\n  command: [python3, train.py, \"{x}\"]\n"
               "  metrics: {loss: {regex: \"loss={number}\"}}\n"
               "metric: loss\nmode: min\nseed: 5\nspace: {x: {grid_search: [3, 1, 2]}}\n");
-  EXPECT_EQ(Ask({"submit", "space.yaml"}).out, "space\n");
+  EXPECT_EQ(Ask({"submit", "space.yaml", "--tag", "team=vision"}).out, "space\n");
   WaitForRows(there_, "select status from experiments", {"FINISHED"});
-  EXPECT_THAT(Ask({"list"}).out, HasSubstr("space"));
+  EXPECT_EQ(Ask({"note", "space", "two\nlines"}).out, "space: team=vision\n  two\n  lines\n");
+  EXPECT_EQ(Ask({"list", "--names", "--tag", "team=vision"}).out, "space\n");
   EXPECT_THAT(Ask({"results", "space", "--format", "csv"}).out, HasSubstr("\n1,TERMINATED,"));
   EXPECT_EQ(Ask({"results", "space"}).out, RunTune(there_, {"results", "space"}).out);
   EXPECT_THAT(Ask({"best", "space", "--format", "json"}).out, HasSubstr("\"config\":{\"x\":1}"));

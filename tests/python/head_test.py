@@ -135,6 +135,13 @@ class OnAHead(unittest.TestCase):
         job.stop()
         self.assertEqual(job.wait().state, "STOPPED")
 
+    def test_what_a_person_writes_is_there(self):
+        job = self.head.submit(["true"], tags={"team": "vision"}, note="a job")
+        sweep = self.head.sweep(job.wait().name)
+        self.assertEqual((sweep.note, sweep.tags), ("a job", {"team": "vision"}))
+        sweep.annotate("- done", tags=["late"])
+        self.assertEqual((sweep.note, sweep.tags), ("- done", {"late": "", "team": "vision"}))
+
     def test_the_same_id_is_the_same_job(self):
         told = io.StringIO()
         with contextlib.redirect_stderr(told):

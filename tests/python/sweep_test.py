@@ -314,6 +314,21 @@ class ASweep(SweepCase):
         self.assertEqual(tune.load().name, "number")
         self.assertEqual(len(tune.load("number").trials), 5)
 
+    def test_has_a_note_and_tags_that_a_person_writes(self):
+        sweep = self.run_sweep(number, samples=1, note="first\ntry", tags={"team": "vision", "late": ""})
+        self.assertEqual((sweep.note, sweep.tags), ("first\ntry", {"team": "vision", "late": ""}))
+        sweep.annotate("-x is\nbetter", tags=["baseline"], untag=["late"])
+        self.assertEqual((sweep.note, sweep.tags), ("-x is\nbetter", {"baseline": "", "team": "vision"}))
+        sweep.annotate("")
+        self.assertEqual(sweep.note, "")
+        with self.assertRaisesRegex(tune.TuneError, "^no tag is called 'nix'; there are baseline team=vision$"):
+            sweep.annotate(untag=["nix"])
+        with self.assertRaisesRegex(tune.TuneError, "^tag: read 'a b', expected a key without spaces"):
+            self.run_sweep(number, samples=1, tags=["a b"])
+        for wrong in ({"tags": "team"}, {"untag": "team"}):
+            with self.assertRaisesRegex(TypeError, "read 'team', expected a"):
+                sweep.annotate(**wrong)
+
     def test_of_a_name_that_is_taken_gets_another(self):
         self.run_sweep(number)
         self.assertEqual(self.run_sweep(number).name, "number-2")

@@ -41,7 +41,13 @@ std::vector<ControlRequest> Samples() {
   ControlRequest state = drain;
   state.verb = ControlVerb::kState;
   state.worker.clear();
-  return {pause, pause_all, unpause, stop, set, drain, state};
+  ControlRequest note = state;
+  note.verb = ControlVerb::kNote;
+  note.labels = {"two\nlines", {{"team", "vision"}, {"größe", ""}}, {"old"}};
+  ControlRequest submit = state;
+  submit.verb = ControlVerb::kSubmit;
+  submit.submission = {7, "{\"a\":1}", "/sweeps", "{}", {}, {"first", {{"b", ""}}, {}}};
+  return {pause, pause_all, unpause, stop, set, drain, state, note, submit};
 }
 
 TEST(ControlRequest, ComesBackAsItWasWritten) {

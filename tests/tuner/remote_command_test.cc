@@ -20,6 +20,7 @@ TEST(RemoteCommands, WhatTellsAndWhatActsMayBeAskedForAndNothingElse) {
   EXPECT_EQ(*CheckRemoteCommand({"results", "a", "--sql", "select 1"}), RemoteKind::kTells);
   EXPECT_EQ(*CheckRemoteCommand({"logs", "a", "-f"}), RemoteKind::kTells);
   EXPECT_EQ(*CheckRemoteCommand({"stop", "a", "--now"}), RemoteKind::kActs);
+  EXPECT_EQ(*CheckRemoteCommand({"note", "a", "text", "--tag", "b"}), RemoteKind::kActs);
   EXPECT_EQ(*CheckRemoteCommand({"resume", "a", "--samples", "9"}), RemoteKind::kActs);
   for (const std::string name :
        {"run", "gc", "backup", "tokens", "worker", "head", "ui", "", "--db"}) {

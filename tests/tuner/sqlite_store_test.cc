@@ -96,6 +96,45 @@ TEST(Store, ANewSweepCostsTheSameHoweverManyThereAre) {
   EXPECT_LT(cost.back(), 2 * cost[20] + 50'000);
 }
 
+TEST(Store, LabelsAreWrittenBesideWhatIsCommitted) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  const auto store = OpenStore(path);
+  NewExperiment wanted = SampleExperiment("s");
+  wanted.labels = {"at the start", {{"team", "vision"}}};
+  const auto experiment = store->CreateExperiment(wanted);
+  ASSERT_TRUE(experiment.ok());
+  ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, {}).ok());
+  LabelChange change;
+  change.note = "it's \"better\"\nnow";
+  change.tags = {{"phase", "2"}};
+  EXPECT_EQ(store->Label("s", change)->tags, (Tags{{"phase", "2"}, {"team", "vision"}}));
+  EXPECT_EQ(store->Label("other", change).status().code(), StatusCode::kNotFound);
+  change = {};
+  change.untag = {"nix"};
+  EXPECT_EQ(store->Label("s", change).status().code(), StatusCode::kNotFound);
+  EXPECT_TRUE(store->Commit(experiment->id, {2, kSampleStart, "[]"}, {}).ok());
+  EXPECT_THAT(Query(path, "SELECT note, tags FROM experiments"),
+              ElementsAre("it's \"better\"\nnow|{\"phase\":\"2\",\"team\":\"vision\"}"));
+}
+
+TEST(Store, AnAttemptNamesWhatItHeldOfEachDevice) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  const auto store = OpenStore(path);
+  WriteSampleSweep(*store, "a");
+  const StoredExperiment second = WriteSampleSweep(*store, "b");
+  Transition rows;
+  rows.attempts = {SampleRows().attempts.back()};
+  rows.attempts[0].number = AttemptNumber{9};
+  rows.attempts[0].devices = {{WorkerId{1}, {0, 500, 0}}, {WorkerId{1}, {1, 1000, 0}}};
+  ASSERT_TRUE(store->Commit(second.id, {3, kSampleStart, "[]"}, rows).ok());
+  // By the row of the worker, of which each sweep has its own.
+  EXPECT_THAT(
+      Query(path, "SELECT devices FROM attempts WHERE devices IS NOT NULL"),
+      ElementsAre(R"([{"worker":2,"device":0,"gpu":0.5},{"worker":2,"device":1,"gpu":1.0}])"));
+}
+
 TEST(Store, SweepsOfOneDatabaseKeepTheirTrialsAndJournalsApart) {
   const TempFolder folder;
   const std::string path = folder / "tune.db";

@@ -2,6 +2,8 @@
 tune_test(event_codec_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/event_codec_test.cc
     ${CMAKE_CURRENT_LIST_DIR}/sweep_event_codec_test.cc DEPS tune_events tune_core)
+tune_test(sweep_labels_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/sweep_labels_test.cc DEPS tune_sweep_labels)
 tune_test(sqlite_store_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/database_company_test.cc
     ${CMAKE_CURRENT_LIST_DIR}/database_files_test.cc

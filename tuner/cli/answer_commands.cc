@@ -49,6 +49,7 @@ void AddList(Commands& commands) {
   const auto [command, list] = commands.Add<ListOptions>(
       "list", "All sweeps of the database.\nExample: tune list --format json");
   command->add_flag("--names", list->names, "Their names alone, one a line");
+  AddTagFilter(command, list->tags);
   AddFormat(command, list->format);
   commands.Bind(command, [list = list](const Invocation& invocation) {
     list->db_path = invocation.db_path;

@@ -59,6 +59,22 @@ void AddTrial(CLI::App* command, std::string& trial) {
       ->expected(1, 2);
 }
 
+void AddLabels(CLI::App* command, std::optional<std::string>& note,
+               std::vector<std::string>& tags) {
+  command->add_option("--note", note, "What you want to remember of it; tune note changes it")
+      ->type_name("TEXT");
+  TakeOneEachTime(
+      command->add_option("--tag", tags, "To find it by, such as team=vision; may be repeated")
+          ->type_name("KEY[=VALUE]"));
+}
+
+void AddTagFilter(CLI::App* command, std::vector<std::string>& tags) {
+  TakeOneEachTime(command
+                      ->add_option("--tag", tags,
+                                   "Only those with this tag; may be repeated, all must be there")
+                      ->type_name("KEY[=VALUE]"));
+}
+
 void AddPagePlace(CLI::App* command, PagePlace& place) {
   command
       ->add_option(

@@ -68,6 +68,10 @@ void AddHelpCommands(Commands& commands);    // help, completion.
 void AddFormat(CLI::App* command, OutputFormat& format);
 // TRIAL of the commands about one trial, in one word or two: "3", "food11/3", "food11 3".
 void AddTrial(CLI::App* command, std::string& trial);
+// --note and --tag of a new sweep or job.
+void AddLabels(CLI::App* command, std::optional<std::string>& note, std::vector<std::string>& tags);
+// --tag of the commands that list, of which those with all of them are shown.
+void AddTagFilter(CLI::App* command, std::vector<std::string>& tags);
 // --http, --tls-cert, --tls-key.
 void AddPagePlace(CLI::App* command, PagePlace& place);
 // --token-expires of the commands that make tokens.

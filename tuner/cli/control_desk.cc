@@ -58,6 +58,10 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
                     WithinBounds(EncodeQueue(parts_.controller, parts_.clock.Now())));
     return OkStatus();
   }
+  if (request.verb == ControlVerb::kNote) {
+    server_->Answer(arrival.client, Label(request));
+    return OkStatus();
+  }
   const bool is_of_pool = request.verb == ControlVerb::kDrain && parts_.head != nullptr;
   if (is_of_pool) {
     return Take(arrival, {}, PlanDrain(request.worker, parts_.controller.cluster()));
@@ -125,6 +129,14 @@ Status ControlDesk::Submit(const ControlServer::Arrival& arrival) {
   return OkStatus();
 }
 
+// Of any sweep of the database, and no step of its own: no decision depends on it.
+ControlAnswer ControlDesk::Label(const ControlRequest& request) {
+  const Result<SweepLabels> labels = parts_.store.Label(request.sweep, request.labels);
+  if (!labels.ok()) return {labels.status(), {}};
+  lines_.push_back("tune note: " + request.sweep);
+  return {OkStatus(), LabelLines(request.sweep, *labels)};
+}
+
 ControlAnswer ControlDesk::DoAtRest(const ControlRequest& request) {
   if (parts_.head == nullptr) {
     const SweepView only(parts_.controller, parts_.controller.sweeps().begin()->first);
@@ -151,7 +163,8 @@ ControlAnswer ControlDesk::Tell(ControlVerb verb, const SweepView& view) const {
     case ControlVerb::kDevices:
       return WithinBounds(DeviceLines(view));
     case ControlVerb::kWorkers:
-      return WithinBounds(EncodeWorkers(view));
+      return WithinBounds(EncodeWorkers(view, parts_.clock.Now(),
+                                        [this](WorkerId id) { return parts_.tuner.HeardAt(id); }));
     case ControlVerb::kWaiting:
       return WithinBounds(EncodeWaiting(view, kWaitingLinesMax));
     case ControlVerb::kState:

@@ -16,6 +16,7 @@
 #include "tuner/control/control_server.h"
 #include "tuner/controller.h"
 #include "tuner/event_queue.h"
+#include "tuner/sqlite/sqlite_store.h"
 #include "tuner/sweep_view.h"
 #include "tuner/tuner.h"
 
@@ -45,6 +46,7 @@ class ControlDesk {
     EventQueue& queue;  // Woken when there is something to serve.
     const Clock& clock;
     Doors& doors;
+    SqliteStore& store;
     HeadDuties* head = nullptr;  // Null: a tuner of one sweep.
   };
   // Listens in `folder` (<db stem>.artifacts) from now on. All others outlive it.
@@ -64,6 +66,7 @@ class ControlDesk {
   Status ServeOne(const ControlServer::Arrival& arrival);
   Status Take(const ControlServer::Arrival& arrival, ExperimentId id, Result<ControlPlan> plan);
   Status Submit(const ControlServer::Arrival& arrival);
+  ControlAnswer Label(const ControlRequest& request);
   ControlAnswer DoAtRest(const ControlRequest& request);
   // The open sweep of that name.
   std::optional<ExperimentId> Find(const std::string& sweep) const;

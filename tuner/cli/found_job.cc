@@ -145,7 +145,7 @@ void Understand(const FoundSweep& sweep, const TrialState& trial, const std::str
 }
 
 // As a shell would be told.
-std::string CommandText(const Value& trainable) {
+std::string ShellText(const Value& trainable) {
   const Value* const command = trainable.is_map() ? trainable.Find("command") : nullptr;
   if (command == nullptr) return "";
   if (command->is_string()) return command->AsString();
@@ -164,11 +164,14 @@ std::string CommandText(const Value& trainable) {
   return text;
 }
 
+}  // namespace
+
 Result<FoundJob> ReadJob(Database& database, FoundSweep sweep, const Clock& clock, bool asks) {
   if (asks) TellPaused(database.path(), clock, sweep);
   FoundJob job;
   job.name = sweep.name;
   job.created_us = sweep.created_us;
+  job.labels = sweep.labels;
   TUNE_ASSIGN_OR_RETURN(const TrialState trial, ReadTrial(database, sweep.id));
   job.started_us = trial.started_us;
   job.finished_us = trial.finished_us;
@@ -177,11 +180,9 @@ Result<FoundJob> ReadJob(Database& database, FoundSweep sweep, const Clock& cloc
   if (!spec.ok()) return job;
   job.resources = DescribeRequest(spec->resources);
   job.owner = spec->share.owner;
-  job.command = CommandText(spec->trainable);
+  job.command = ShellText(spec->trainable);
   return job;
 }
-
-}  // namespace
 
 const char* JobStateName(JobState state) {
   switch (state) {
@@ -204,8 +205,10 @@ bool IsJob(const FoundSweep& sweep) {
          sweep.trainable_kind == "command" && sweep.repeat == 1;
 }
 
-Result<std::vector<FoundJob>> ListJobs(Database& database, const Clock& clock, bool asks) {
+Result<std::vector<FoundJob>> ListJobs(Database& database, const std::vector<std::string>& tags,
+                                       const Clock& clock, bool asks) {
   TUNE_ASSIGN_OR_RETURN(std::vector<FoundSweep> sweeps, ListSweeps(database));
+  TUNE_RETURN_IF_ERROR(KeepTagged(tags, sweeps));
   std::vector<FoundJob> jobs;
   for (FoundSweep& sweep : sweeps) {
     if (!IsJob(sweep)) continue;

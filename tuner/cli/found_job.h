@@ -32,6 +32,7 @@ struct FoundJob {
   std::string resources;  // "1 CPU".
   std::string owner;
   std::string command;  // What runs, as a shell would be told.
+  SweepLabels labels;
   int64_t created_us = 0;
   std::optional<int64_t> started_us, finished_us;
 };
@@ -39,8 +40,12 @@ struct FoundJob {
 // Whether it is one: a sweep of one trial without parameters, whose metric is its exit status.
 bool IsJob(const FoundSweep& sweep);
 
-// All of the database, by id; `asks`: a living head is asked why one waits.
-Result<std::vector<FoundJob>> ListJobs(Database& database, const Clock& clock, bool asks);
+// All of the database that have these tags (KeepTagged), by id; `asks`: a living head is asked why
+// one waits.
+Result<std::vector<FoundJob>> ListJobs(Database& database, const std::vector<std::string>& tags,
+                                       const Clock& clock, bool asks);
+// Requires that it is one.
+Result<FoundJob> ReadJob(Database& database, FoundSweep sweep, const Clock& clock, bool asks);
 // kNotFound: no sweep is called so; kInvalidArgument: it is a sweep, and no job.
 Result<FoundJob> FindJob(Database& database, const std::string& name, const Clock& clock);
 

@@ -148,8 +148,8 @@ Status Head::Open() {
   local_worker_.emplace(LocalWorkerOptions{options_.program_dir, local_, "",
                                            doors_->gateway().address(), doors_->local_secret()});
   TUNE_RETURN_IF_ERROR(local_worker_->Start());
-  control_.emplace(artifacts_dir_,
-                   ControlDesk::Parts{controller_, *tuner_, queue_, clock_, *doors_, &*sweeps_});
+  control_.emplace(artifacts_dir_, ControlDesk::Parts{controller_, *tuner_, queue_, clock_, *doors_,
+                                                      store_, &*sweeps_});
   LookAtPage();
   return control_->status();
 }

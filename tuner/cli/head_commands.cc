@@ -97,6 +97,7 @@ void AddSubmit(Commands& commands) {
       ->type_name("NAME");
   command->add_option("--priority", run.priority, "Higher ones are served first; default: 0")
       ->type_name("N");
+  AddLabels(command, run.note, run.tags);
   command
       ->add_option("--id", submit->id,
                    "A key of your own: submitted again with it, it is the same sweep or job")
@@ -130,6 +131,7 @@ void AddJobs(Commands& commands) {
       "The jobs of the database: their states, why they wait, what they need.\nExample: "
       "tune jobs --open");
   command->add_flag("--open", jobs->open_only, "Only those that are not over");
+  AddTagFilter(command, jobs->tags);
   AddFormat(command, jobs->format);
   commands.Bind(command, [jobs = jobs](const Invocation& invocation) {
     jobs->db_path = invocation.db_path;

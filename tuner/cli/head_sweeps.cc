@@ -174,6 +174,7 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
   wanted.base_dir = submission.base_dir;
   wanted.provenance = submission.provenance;
   wanted.created_at = parts_.clock.Now();
+  TUNE_ASSIGN_OR_RETURN(wanted.labels, Changed({}, submission.labels));
   TUNE_ASSIGN_OR_RETURN(const StoredExperiment experiment, parts_.store.CreateExperiment(wanted));
   parts.options.name = experiment.name;
   parts.options.artifact_root = artifacts_dir_ + "/" + experiment.name;

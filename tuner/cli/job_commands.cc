@@ -1,5 +1,6 @@
 #include "tuner/cli/job_commands.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -23,32 +24,44 @@ Value TimeOrNull(const std::optional<int64_t>& us) {
 }
 
 void PrintForPerson(const std::vector<FoundJob>& jobs, Instant now, RowPrinter& printer) {
-  printer.Begin({"name", "state", "reason", "age", "needs", "owner", "command"});
+  const bool has_tags = std::any_of(jobs.begin(), jobs.end(),
+                                    [](const FoundJob& job) { return !job.labels.tags.empty(); });
+  std::vector<std::string> columns = {"name", "state", "reason", "age", "needs", "owner"};
+  if (has_tags) columns.emplace_back("tags");
+  columns.emplace_back("command");  // The last one, which may be cut.
+  printer.Begin(columns);
   for (const FoundJob& job : jobs) {
-    printer.Row(
-        {job.name, JobStateName(job.state), job.reason,
-         FormatDuration(Seconds(static_cast<double>((now.us - job.created_us) / 1'000'000))),
-         job.resources, job.owner, job.command});
+    std::vector<Value> row = {
+        job.name,
+        JobStateName(job.state),
+        job.reason,
+        FormatDuration(Seconds(static_cast<double>((now.us - job.created_us) / 1'000'000))),
+        job.resources,
+        job.owner};
+    if (has_tags) row.emplace_back(DescribeTags(job.labels.tags));
+    row.emplace_back(job.command);
+    printer.Row(row);
   }
   printer.End();
 }
 
 void PrintForProgram(const std::vector<FoundJob>& jobs, RowPrinter& printer) {
   printer.Begin({"name", "state", "reason", "why", "exit_status", "needs", "owner", "command",
-                 "created_at", "started_at", "finished_at"});
+                 "created_at", "started_at", "finished_at", "tags", "note"});
   for (const FoundJob& job : jobs) {
     const bool has_status = IsFinal(job.state) && job.state != JobState::kStopped;
     printer.Row({job.name, JobStateName(job.state), job.reason, job.sentence,
                  has_status ? Value(int64_t{job.exit_status}) : Value(), job.resources, job.owner,
                  job.command, FormatInstant(Instant{job.created_us}), TimeOrNull(job.started_us),
-                 TimeOrNull(job.finished_us)});
+                 TimeOrNull(job.finished_us), TagsValue(job.labels.tags), job.labels.note});
   }
   printer.End();
 }
 
 Result<std::vector<FoundJob>> ReadJobs(const JobsOptions& options, const Clock& clock) {
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(options.db_path));
-  TUNE_ASSIGN_OR_RETURN(std::vector<FoundJob> jobs, ListJobs(*database, clock, /*asks=*/true));
+  TUNE_ASSIGN_OR_RETURN(std::vector<FoundJob> jobs,
+                        ListJobs(*database, options.tags, clock, /*asks=*/true));
   if (options.open_only) {
     std::erase_if(jobs, [](const FoundJob& job) { return IsFinal(job.state); });
   }

@@ -17,7 +17,8 @@ namespace tune {
 
 struct JobsOptions {
   std::string db_path;
-  bool open_only = false;  // Those that are not over.
+  bool open_only = false;         // Those that are not over.
+  std::vector<std::string> tags;  // Those that have all of them, as of tune list.
   OutputFormat format = OutputFormat::kTable;
   size_t width = 0;  // The terminal's; 0: none.
 };

@@ -19,17 +19,24 @@ Status PrintList(const ListOptions& options, const Clock& clock, std::ostream& o
       "experiment = ?1";
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(options.db_path));
   TUNE_ASSIGN_OR_RETURN(std::vector<FoundSweep> sweeps, ListSweeps(*database));
+  TUNE_RETURN_IF_ERROR(KeepTagged(options.tags, sweeps));
   if (options.names) {
     for (const FoundSweep& sweep : sweeps) out << Printable(sweep.name) << "\n";
     return OkStatus();
   }
   RowPrinter printer(options.format, options.width, out);
+  const bool has_tags = std::any_of(sweeps.begin(), sweeps.end(), [](const FoundSweep& sweep) {
+    return !sweep.labels.tags.empty();
+  });
   const bool is_for_person = options.format == OutputFormat::kTable;
   if (is_for_person) {
-    printer.Begin({"name", "status", "ended", "metric", "best", "trial", "created"});
+    std::vector<std::string> columns = {"name", "status", "ended",  "metric",
+                                        "best", "trial",  "created"};
+    if (has_tags) columns.emplace_back("tags");
+    printer.Begin(columns);
   } else {
     printer.Begin({"name", "status", "trials", "ended", "metric", "mode", "best_value",
-                   "best_trial", "created_at", "finished_at"});
+                   "best_trial", "created_at", "finished_at", "tags", "note"});
   }
   for (FoundSweep& sweep : sweeps) {
     TellPaused(options.db_path, clock, sweep);
@@ -45,17 +52,21 @@ Status PrintList(const ListOptions& options, const Clock& clock, std::ostream& o
     const Value best_trial = best ? Value(best->number) : Value();
     const std::string created = FormatInstant(Instant{sweep.created_us});
     if (is_for_person) {
-      printer.Row({sweep.name, sweep.status,
-                   std::to_string(ended_count) + "/" +
-                       std::to_string(std::max(trial_count, TrialCountMax(*database, sweep))),
-                   sweep.metric + " (" + sweep.mode + ")", best_mean, best_trial,
-                   // To the minute.
-                   created.substr(0, 10) + " " + created.substr(11, 5)});
+      std::vector<Value> row = {
+          sweep.name, sweep.status,
+          std::to_string(ended_count) + "/" +
+              std::to_string(std::max(trial_count, TrialCountMax(*database, sweep))),
+          sweep.metric + " (" + sweep.mode + ")", best_mean, best_trial,
+          // To the minute.
+          created.substr(0, 10) + " " + created.substr(11, 5)};
+      if (has_tags) row.emplace_back(DescribeTags(sweep.labels.tags));
+      printer.Row(row);
       continue;
     }
     printer.Row({sweep.name, sweep.status, trial_count, ended_count, sweep.metric, sweep.mode,
                  best_value, best_trial, created,
-                 sweep.finished_us ? Value(FormatInstant(Instant{*sweep.finished_us})) : Value()});
+                 sweep.finished_us ? Value(FormatInstant(Instant{*sweep.finished_us})) : Value(),
+                 TagsValue(sweep.labels.tags), sweep.labels.note});
   }
   printer.End();
   return OkStatus();

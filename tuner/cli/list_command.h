@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "core/clock.h"
 #include "tuner/cli/text_table.h"
@@ -14,7 +15,8 @@ namespace tune {
 
 struct ListOptions {
   std::string db_path;
-  bool names = false;  // The names alone, a line each, in any format.
+  bool names = false;             // The names alone, a line each, in any format.
+  std::vector<std::string> tags;  // Those that have all of them: "team=vision", or a key alone.
   OutputFormat format = OutputFormat::kTable;
   size_t width = 0;  // The terminal's; 0: none.
 };

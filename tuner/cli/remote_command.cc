@@ -23,7 +23,7 @@ constexpr std::string_view kTelling[] = {"status",     "list",  "results", "best
                                          "importance", "plot",  "compare", "why",    "logs",
                                          "jobs",       "queue", "wait",    "attach", "report"};
 constexpr std::string_view kActing[] = {"stop",  "pause",  "unpause", "set",
-                                        "drain", "delete", "resume"};
+                                        "drain", "delete", "resume",  "note"};
 constexpr std::string_view kOfTheHead[] = {"--db",      "--head",   "--space",
                                            "--ui",      "--http",   "--tls-cert",
                                            "--tls-key", "--listen", "--detach"};

@@ -22,6 +22,7 @@
 #include "tuner/cli/gather_provenance.h"
 #include "tuner/cli/listening.h"
 #include "tuner/cli/live_view.h"
+#include "tuner/cli/note_command.h"
 #include "tuner/cli/plan_command.h"
 #include "tuner/cli/secret_environment.h"
 #include "tuner/cli/stored_ask_tell.h"
@@ -83,8 +84,9 @@ Status CheckFrom(const ExperimentSpec& spec, const SearchSpace& space, const std
 }
 
 // All has been checked: the sweep is stored and conducted.
-int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint64_t seed,
-                    bool seed_is_drawn, SweepSurroundings& surroundings, Background* background) {
+int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec,
+                    const SweepLabels& labels, uint64_t seed, bool seed_is_drawn,
+                    SweepSurroundings& surroundings, Background* background) {
   const RealClock clock;
   Result<std::unique_ptr<SqliteStore>> store =
       SqliteStore::Open(options.db_path, Access::kCreate, clock.Now());
@@ -102,6 +104,7 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec, uint6
   wanted.base_dir = spec.base_dir;
   wanted.provenance = EncodeProvenance(ProvenanceOf(spec, options));
   wanted.created_at = clock.Now();
+  wanted.labels = labels;
   // Before the sweep is made: what it wants to learn from must be there.
   const Result<SearchSpace> space = SpaceOf(spec);
   if (!space.ok()) return Complain(space.status());
@@ -173,6 +176,8 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   const bool seed_is_drawn = !options.seed && !spec.seed;
   const uint64_t seed = options.seed ? *options.seed : spec.seed ? *spec.seed : DrawEntropy() >> 11;
 
+  const Result<SweepLabels> labels = FirstLabels(options.note, options.tags);
+  if (!labels.ok()) return Complain(labels.status());
   Result<SweepSurroundings> around = SurroundingsOf(options, spec);
   if (!around.ok()) return Complain(around.status());
   SweepSurroundings& surroundings = *around;
@@ -221,7 +226,7 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
   surroundings.package = *std::move(package);
 
   const auto conduct = [&](Background* background) {
-    return StoreAndConduct(options, spec, seed, seed_is_drawn, surroundings, background);
+    return StoreAndConduct(options, spec, *labels, seed, seed_is_drawn, surroundings, background);
   };
   if (!options.detach) return conduct(nullptr);
   return RunInBackground([&](Background& background) { return conduct(&background); }, std::cout,

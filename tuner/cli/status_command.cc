@@ -210,9 +210,16 @@ std::vector<std::string> DescribeTimes(const SweepStatus& status, Instant now) {
 }
 
 // Lines for a person.
+void AppendLabels(const SweepLabels& labels, std::vector<std::string>& lines) {
+  if (!labels.tags.empty()) lines.push_back("tags       " + DescribeTags(labels.tags));
+  const char* place = "note       ";
+  for (const std::string& line : NoteLines(labels.note)) {
+    lines.push_back(std::exchange(place, "           ") + line);
+  }
+}
+
 std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   const FoundSweep& sweep = status.sweep;
-  std::vector<std::string> lines;
   std::string head = Printable(sweep.name) + ": " + sweep.status;
   if (status.tuner.has_value() && status.tuner->pid != 0) {
     head += " (tuner: pid " + std::to_string(status.tuner->pid) + " on " +
@@ -220,9 +227,10 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   }
   if (sweep.status == kStatePaused) head += "; tune unpause goes on";
   if (sweep.status == "INTERRUPTED") head += "; go on with: " + status.resume_command;
-  lines.push_back(head);
+  std::vector<std::string> lines = {head};
   lines.push_back("metric     " + Printable(DescribeObjectives(sweep.objectives)) + ", scheduler " +
                   Printable(sweep.scheduler) + ", seed " + sweep.seed);
+  AppendLabels(sweep.labels, lines);
   std::string trials =
       "trials     " + std::to_string(status.Total(status.trials)) +
       (status.trial_count_max >= 0 ? " of " + std::to_string(status.trial_count_max) : "");
@@ -315,17 +323,21 @@ std::vector<std::string> DoubtLines(const std::vector<Doubt>& doubts) {
   return lines;
 }
 
-void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostream& out) {
-  const FoundSweep& sweep = status.sweep;
-  Value rungs = Value::MakeList();
-  for (const RungCounts& line : status.rungs) {
+Value RungsValue(const std::vector<RungCounts>& rungs) {
+  Value list = Value::MakeList();
+  for (const RungCounts& line : rungs) {
     Value rung = Value::MakeMap();
     rung.Set("rung", line.rung);
     rung.Set("reached", line.report_count);
     rung.Set("stopped", line.stop_count);
     rung.Set("cutoff", line.cutoff.has_value() ? Value(*line.cutoff) : Value());
-    rungs.AsList().push_back(std::move(rung));
+    list.AsList().push_back(std::move(rung));
   }
+  return list;
+}
+
+void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostream& out) {
+  const FoundSweep& sweep = status.sweep;
   const auto& best = status.best;
   RowPrinter printer(options.format, options.width, out);
   printer.Begin({"name",
@@ -353,7 +365,9 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
                  "devices",
                  "lanes",
                  "sent_bytes_per_hour",
-                 "doubts"});
+                 "doubts",
+                 "tags",
+                 "note"});
   printer.Row({sweep.name,
                sweep.status,
                sweep.metric,
@@ -370,7 +384,7 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
                best ? Value(best->value) : Value(),
                best ? Value(best->iteration) : Value(),
                best ? best->config : Value(),
-               std::move(rungs),
+               RungsValue(status.rungs),
                status.Total(status.outcomes),
                status.Total(status.FailedAttempts()),
                static_cast<int64_t>(status.workers.size()),
@@ -379,7 +393,9 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
                DevicesValue(status.devices),
                LinesValue(status.lanes),
                status.hour_bytes ? Value(*status.hour_bytes) : Value(),
-               LinesValue(DoubtLines(status.doubts))});
+               LinesValue(DoubtLines(status.doubts)),
+               TagsValue(sweep.labels.tags),
+               sweep.labels.note});
   printer.End();
 }
 

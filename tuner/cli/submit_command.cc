@@ -20,6 +20,7 @@
 #include "tuner/cli/complain.h"
 #include "tuner/cli/configuration_check.h"
 #include "tuner/cli/head_link.h"
+#include "tuner/cli/note_command.h"
 #include "tuner/cli/sweep_start.h"
 #include "tuner/earlier_sweep.h"
 #include "tuner/export/optuna_study.h"
@@ -150,6 +151,8 @@ Result<std::string> Submit(const SubmitOptions& options, HeadLink& head, const C
   const uint64_t seed = run.seed ? *run.seed : spec.seed ? *spec.seed : DrawEntropy() >> 11;
   TUNE_RETURN_IF_ERROR(Check(run, spec, seed, head.IsHere()));
   if (spec.share.owner.empty()) spec.document.Set("owner", UserName());
+  TUNE_ASSIGN_OR_RETURN(const LabelChange labels, ReadLabels(run.note, run.tags));
+  TUNE_RETURN_IF_ERROR(FirstLabels(run.note, run.tags).status());
   TUNE_ASSIGN_OR_RETURN(const PackageName package, head.HandOver(spec));
   Provenance provenance = ProvenanceOf(spec, run);
   provenance.package = package;
@@ -160,8 +163,8 @@ Result<std::string> Submit(const SubmitOptions& options, HeadLink& head, const C
   ControlRequest request;
   request.verb = ControlVerb::kSubmit;
   request.sweep = spec.name;
-  request.submission = {seed, ToJson(spec.document), spec.base_dir, EncodeProvenance(provenance),
-                        package};
+  request.submission = {
+      seed, ToJson(spec.document), spec.base_dir, EncodeProvenance(provenance), package, labels};
   const Result<ControlAnswer> answered = Ask(head, request, clock, wait, err);
   if (answered.status().code() == StatusCode::kUnavailable && head.HasAsked()) {
     return Unavailable(answered.status().message() +

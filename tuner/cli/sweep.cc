@@ -100,7 +100,7 @@ int64_t IterationsAgain(const std::string& db_path, ExperimentId experiment) {
 class Conductor {
  public:
   Conductor(const SweepSurroundings& surroundings, const StoredExperiment& experiment,
-            ExperimentController& controller, Store& store, const Clock& clock)
+            ExperimentController& controller, SqliteStore& store, const Clock& clock)
       : surroundings_(surroundings),
         experiment_(experiment),
         controller_(controller),
@@ -149,8 +149,9 @@ class Conductor {
     tuner_.emplace(
         Tuner::Parts{controller_.head(), store_, doors_->gateway(), *artifacts_, clock_, queue_},
         experiment_.id, last_step);
-    control_.emplace(ArtifactsDirOf(surroundings_.db_path),
-                     ControlDesk::Parts{controller_.head(), *tuner_, queue_, clock_, *doors_});
+    control_.emplace(
+        ArtifactsDirOf(surroundings_.db_path),
+        ControlDesk::Parts{controller_.head(), *tuner_, queue_, clock_, *doors_, store_});
     if (const Status& s = control_->status(); !s.ok()) {
       display_.Say("warning: commands such as tune stop will not reach this sweep: " + s.message());
     }
@@ -238,7 +239,7 @@ class Conductor {
   const SweepSurroundings& surroundings_;
   const StoredExperiment& experiment_;
   ExperimentController& controller_;
-  Store& store_;
+  SqliteStore& store_;
   const Clock& clock_;
   bool is_interrupt_told_ = false;
   // Each may use those above it, and ends before them.
@@ -300,7 +301,7 @@ Status CheckFeasible(const ResourceRequest& request, const SweepSurroundings& su
 
 int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& experiment,
                  ExperimentController& controller, int64_t last_step,
-                 const std::vector<Event>& first_events, Store& store, const Clock& clock) {
+                 const std::vector<Event>& first_events, SqliteStore& store, const Clock& clock) {
   return Conductor(surroundings, experiment, controller, store, clock).Run(last_step, first_events);
 }
 

@@ -19,7 +19,7 @@
 #include "tuner/cli/page_place.h"
 #include "tuner/cli/working_package.h"
 #include "tuner/experiment_controller.h"
-#include "tuner/store.h"
+#include "tuner/sqlite/sqlite_store.h"
 
 namespace tune {
 
@@ -61,6 +61,6 @@ Status CheckFeasible(const ResourceRequest& request, const SweepSurroundings& su
 // signal.
 int ConductSweep(const SweepSurroundings& surroundings, const StoredExperiment& experiment,
                  ExperimentController& controller, int64_t last_step,
-                 const std::vector<Event>& first_events, Store& store, const Clock& clock);
+                 const std::vector<Event>& first_events, SqliteStore& store, const Clock& clock);
 
 }  // namespace tune

@@ -8,6 +8,7 @@
 #include "tuner/cli/attach_command.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/control_command.h"
+#include "tuner/cli/note_command.h"
 #include "tuner/cli/resume_command.h"
 #include "tuner/cli/retrain_command.h"
 #include "tuner/cli/run_command.h"
@@ -72,6 +73,7 @@ void AddRun(Commands& commands) {
       "--ui", run->ui,
       "Serves the page while the sweep runs, as tune ui --act does; prints its address");
   AddPagePlace(command, run->page);
+  AddLabels(command, run->note, run->tags);
   command->add_flag("--detach", run->detach,
                     "Goes on in the background, also when the terminal closes");
   command->add_flag("--dry-run", run->dry_run, "Checks everything, starts and writes nothing");
@@ -227,6 +229,27 @@ void AddControls(Commands& commands) {
       ->required();
 }
 
+void AddNote(Commands& commands) {
+  const auto [command, note] = commands.Add<NoteOptions>(
+      "note",
+      "Writes a note and tags to a sweep or job, or shows them; nothing that tune decides depends "
+      "on them.\nExample: tune note food11 \"the lr was too high\" --tag team=vision --tag "
+      "baseline");
+  command->add_option("name", note->name, "The sweep or job; default, to look: the latest")
+      ->type_name("NAME");
+  command->add_option("text", note->text, "The note, in place of an earlier one; \"\" removes it")
+      ->type_name("TEXT");
+  TakeOneEachTime(command
+                      ->add_option("--tag", note->tags,
+                                   "Adds a tag, or gives it another value; may be repeated")
+                      ->type_name("KEY[=VALUE]"));
+  TakeOneEachTime(command->add_option("--untag", note->untag, "Removes a tag")->type_name("KEY"));
+  commands.Bind(command, [note = note](const Invocation& invocation) {
+    note->db_path = invocation.db_path;
+    return Answered(NoteCommand(*note, RealClock(), Wait, std::cout, std::cerr));
+  });
+}
+
 }  // namespace
 
 void AddSweepCommands(Commands& commands) {
@@ -235,6 +258,7 @@ void AddSweepCommands(Commands& commands) {
   AddRetrain(commands);
   AddAttach(commands);
   AddControls(commands);
+  AddNote(commands);
 }
 
 }  // namespace tune

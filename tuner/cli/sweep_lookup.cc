@@ -84,6 +84,24 @@ void ReadMoreObjectives(const Value& spec, std::vector<Objective>& objectives) {
   }
 }
 
+// In one order with the list; a database that no newer tune has written to since schema 9 has none.
+Status TakeLabels(Database& database, std::vector<FoundSweep>& sweeps) {
+  static constexpr char kLabelsSql[] =
+      "SELECT id, note, tags FROM experiment_rows WHERE note <> '' OR tags <> '{}' ORDER BY id";
+  TUNE_ASSIGN_OR_RETURN(const int64_t version, database.QueryInt("PRAGMA user_version"));
+  if (version < kLabelsSince) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kLabelsSql));
+  auto sweep = sweeps.begin();
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) return OkStatus();
+    while (sweep != sweeps.end() && sweep->id < row->Int(0)) ++sweep;
+    if (sweep == sweeps.end() || sweep->id != row->Int(0)) continue;
+    sweep->labels.note = row->Text(1);
+    TUNE_ASSIGN_OR_RETURN(sweep->labels.tags, DecodeTags(row->Text(2)));
+  }
+}
+
 }  // namespace
 
 Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
@@ -125,7 +143,20 @@ Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
     const bool needs_tuner = sweep.trainable_kind != kAskTell;
     if (sweep.status == "RUNNING" && needs_tuner && !has_tuner) sweep.status = "INTERRUPTED";
   }
+  TUNE_RETURN_IF_ERROR(TakeLabels(database, sweeps));
   return sweeps;
+}
+
+Status KeepTagged(const std::vector<std::string>& tags, std::vector<FoundSweep>& sweeps) {
+  for (const std::string& text : tags) {
+    const bool is_key_alone = text.find('=') == std::string::npos;
+    TUNE_ASSIGN_OR_RETURN(const auto wanted, ReadTag(text));
+    std::erase_if(sweeps, [&](const FoundSweep& sweep) {
+      const auto tag = sweep.labels.tags.find(wanted.first);
+      return tag == sweep.labels.tags.end() || (!is_key_alone && tag->second != wanted.second);
+    });
+  }
+  return OkStatus();
 }
 
 Result<FoundSweep> FindSweep(Database& database, const std::string& name) {

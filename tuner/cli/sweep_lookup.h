@@ -18,6 +18,7 @@
 #include "tuner/best_trial.h"
 #include "tuner/experiment_spec.h"
 #include "tuner/sqlite/database.h"
+#include "tuner/sweep_labels.h"
 
 namespace tune {
 
@@ -37,6 +38,7 @@ struct FoundSweep {
   std::string trainable_kind;  // "food11", "curve", "command"; "ask-tell": no tuner runs it.
   int64_t created_us = 0;
   std::optional<int64_t> finished_us;
+  SweepLabels labels;
 
   Mode direction() const { return mode == "min" ? Mode::kMin : Mode::kMax; }
   // Whether configurations are compared by the means of their runs.
@@ -66,6 +68,8 @@ Result<std::unique_ptr<Database>> OpenForAnswer(const std::string& path, std::os
 
 // All sweeps, by id.
 Result<std::vector<FoundSweep>> ListSweeps(Database& database);
+// Leaves those that have all of these tags: "team=vision", or a key alone for any value.
+Status KeepTagged(const std::vector<std::string>& tags, std::vector<FoundSweep>& sweeps);
 // By name; the latest of the database for "". kNotFound names the nearest, or those that are
 // there.
 Result<FoundSweep> FindSweep(Database& database, const std::string& name);

@@ -19,7 +19,7 @@ constexpr std::array kVerbs = {ControlVerb::kPause,   ControlVerb::kUnpause, Con
                                ControlVerb::kSet,     ControlVerb::kDrain,   ControlVerb::kDevices,
                                ControlVerb::kState,   ControlVerb::kTraffic, ControlVerb::kWorkers,
                                ControlVerb::kWaiting, ControlVerb::kSubmit,  ControlVerb::kQueue,
-                               ControlVerb::kResume,  ControlVerb::kDelete};
+                               ControlVerb::kResume,  ControlVerb::kDelete,  ControlVerb::kNote};
 
 struct CodeName {
   StatusCode code;
@@ -42,6 +42,11 @@ std::optional<ControlVerb> VerbNamed(std::string_view name) {
 
 Status Unexpected(std::string_view key, const Value& read, const std::string& expected) {
   return InvalidArgument(std::string(key) + ": read " + Shown(read) + ", expected " + expected);
+}
+
+Status UnknownKey(ControlVerb verb, std::string_view key) {
+  return InvalidArgument(std::string(ControlVerbName(verb)) + ": unknown key '" +
+                         ToUtf8(key.substr(0, 40)) + "'");
 }
 
 Result<int64_t> ReadInt(std::string_view key, const Value& value, int64_t min, int64_t max) {
@@ -80,8 +85,12 @@ Status ReadSubmission(const MapEntry& argument, Submission& submission) {
   if (argument.key == "provenance") return object(submission.provenance);
   if (argument.key == "base_dir") return text(submission.base_dir);
   if (argument.key == "package") return ReadPackage(value, submission.package);
+  if (const Status s = ReadLabelChange(argument.key, value, submission.labels);
+      s.code() != StatusCode::kNotFound) {
+    return s;
+  }
   if (argument.key != "seed") {
-    return InvalidArgument("submit: unknown key '" + ToUtf8(argument.key.substr(0, 40)) + "'");
+    return UnknownKey(ControlVerb::kSubmit, argument.key);
   }
   const std::string digits = value.is_string() ? value.AsString() : "";
   const auto [end, error] =
@@ -127,9 +136,11 @@ Status ReadArgument(const MapEntry& argument, ControlRequest& request) {
     if (!argument.value.is_string() || argument.value.AsString().empty())
       return Unexpected("worker", argument.value, "a worker's name");
     request.worker = argument.value.AsString();
+  } else if (request.verb == ControlVerb::kNote) {
+    const Status s = ReadLabelChange(argument.key, argument.value, request.labels);
+    return s.code() == StatusCode::kNotFound ? UnknownKey(request.verb, argument.key) : s;
   } else {
-    return InvalidArgument(std::string(ControlVerbName(request.verb)) + ": unknown key '" +
-                           ToUtf8(argument.key.substr(0, 40)) + "'");
+    return UnknownKey(request.verb, argument.key);
   }
   return OkStatus();
 }
@@ -142,6 +153,9 @@ Status ReadVerb(ControlVerb verb, const Value& arguments, ControlRequest& reques
   }
   if (verb == ControlVerb::kSet && request.settings.empty()) {
     return InvalidArgument("set: settings are missing");
+  }
+  if (verb == ControlVerb::kNote && request.labels.empty()) {
+    return InvalidArgument("note: expected note, tags or untag");
   }
   if (verb == ControlVerb::kSubmit) return CheckSubmission(request.submission);
   if (verb == ControlVerb::kDrain && request.worker.empty()) {
@@ -193,6 +207,8 @@ const char* ControlVerbName(ControlVerb verb) {
       return "resume";
     case ControlVerb::kDelete:
       return "delete";
+    case ControlVerb::kNote:
+      return "note";
   }
   return "";
 }
@@ -200,7 +216,7 @@ const char* ControlVerbName(ControlVerb verb) {
 bool ChangesSweep(ControlVerb verb) {
   return verb == ControlVerb::kPause || verb == ControlVerb::kUnpause ||
          verb == ControlVerb::kStop || verb == ControlVerb::kSet || verb == ControlVerb::kDrain ||
-         verb == ControlVerb::kResume || verb == ControlVerb::kDelete;
+         verb == ControlVerb::kResume || verb == ControlVerb::kDelete || verb == ControlVerb::kNote;
 }
 
 namespace {
@@ -216,6 +232,8 @@ Value EncodeSubmission(const Submission& submission) {
     arguments.Set(key, *std::move(value));
   }
   arguments.Set("base_dir", submission.base_dir);
+  const Value labels = EncodeLabelChange(submission.labels);
+  for (const MapEntry& entry : labels.AsMap()) arguments.Set(entry.key, entry.value);
   if (submission.package.sha256.empty()) return arguments;
   Value package = Value::MakeMap();
   package.Set("sha256", submission.package.sha256);
@@ -229,6 +247,7 @@ Value EncodeSubmission(const Submission& submission) {
 std::string EncodeRequest(const ControlRequest& request) {
   Value arguments = Value::MakeMap();
   if (request.verb == ControlVerb::kSubmit) arguments = EncodeSubmission(request.submission);
+  if (request.verb == ControlVerb::kNote) arguments = EncodeLabelChange(request.labels);
   if (request.trial) arguments.Set("trial", request.trial->value);
   if (request.now) arguments.Set("now", true);
   if (request.samples) arguments.Set("samples", *request.samples);
@@ -284,7 +303,7 @@ Result<ControlRequest> DecodeRequest(std::string_view line) {
   if (verb_count == 0) {
     return InvalidArgument(
         "the verb is missing: one of pause, unpause, stop, set, drain, devices, workers, "
-        "waiting, state, submit, queue, resume and delete");
+        "waiting, state, submit, queue, resume, delete and note");
   }
   if (request.tuner == 0) return InvalidArgument("'tuner' is missing");
   if (request.sweep.empty()) return InvalidArgument("'sweep' is missing");

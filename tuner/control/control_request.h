@@ -16,6 +16,9 @@
 // lines of tuner/queue_lines.h, whatever `sweep` is. resume {samples, errored} goes on with a sweep
 // that does not run, delete {} removes its rows.
 //
+// note {note, tags, untag} writes a person's note and tags to any sweep of the database
+// (tuner/sweep_labels.h); submit takes note and tags, too.
+//
 // Thread rule: pure functions.
 #pragma once
 
@@ -30,6 +33,7 @@
 #include "core/limits.h"
 #include "core/status.h"
 #include "trial_runner/messages.h"
+#include "tuner/sweep_labels.h"
 
 namespace tune {
 
@@ -51,7 +55,8 @@ enum class ControlVerb {
   kSubmit,
   kQueue,
   kResume,
-  kDelete
+  kDelete,
+  kNote
 };
 // Whether it asks for a change, and not only for what the tuner knows.
 bool ChangesSweep(ControlVerb verb);
@@ -69,6 +74,7 @@ struct Submission {
   std::string base_dir;    // What paths in it are relative to.
   std::string provenance;  // JSON.
   PackageName package;     // Of the working folder, below <db stem>.artifacts; empty: none.
+  LabelChange labels = {};
 
   friend bool operator==(const Submission&, const Submission&) = default;
 };
@@ -84,6 +90,7 @@ struct ControlRequest {
   Submission submission = {};           // kSubmit.
   std::optional<int64_t> samples = {};  // kResume: the new total.
   bool errored = false;                 // kResume: trials that failed are tried again.
+  LabelChange labels = {};              // kNote.
 
   friend bool operator==(const ControlRequest&, const ControlRequest&) = default;
 };

@@ -355,8 +355,33 @@ constexpr char kVersion9[] =
     "ALTER TABLE worker_rows ADD COLUMN is_shunning_said INTEGER NOT NULL DEFAULT 0;"
     "PRAGMA user_version = 9;";
 
+// What a person writes to a sweep, tags as {"team": "vision"}; and where an attempt ran: what it
+// held of each device, as [{"worker": 1, "device": 0, "gpu": 0.5}], with worker_rows.id.
+constexpr char kVersion10[] =
+    "ALTER TABLE experiment_rows ADD COLUMN note TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE experiment_rows ADD COLUMN tags TEXT NOT NULL DEFAULT '{}';"
+    "DROP VIEW experiments;"
+    "CREATE VIEW experiments AS SELECT"
+    "  id, name, metric, mode, status,"
+    "  CASE WHEN seed >= 0 THEN seed ELSE printf('%u', seed) END AS seed,"
+    "  samples, coalesce(present_spec, spec) AS spec,"
+    "  " TUNE_ISO_TIME("created_us") " AS created_at,"
+    "  " TUNE_ISO_TIME("finished_us") " AS finished_at,"
+    "  scheduler, base_dir, provenance, decision_version, note, tags"
+    "  FROM experiment_rows;"
+
+    "ALTER TABLE attempt_rows ADD COLUMN devices TEXT;"
+    "DROP VIEW attempts;"
+    "CREATE VIEW attempts AS SELECT"
+    "  trial, number, worker, outcome, error, from_iteration,"
+    "  " TUNE_ISO_TIME("started_us") " AS started_at,"
+    "  " TUNE_ISO_TIME("finished_us") " AS finished_at,"
+    "  other_workers, devices"
+    "  FROM attempt_rows;"
+    "PRAGMA user_version = 10;";
+
 constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5,
-                                       kVersion6, kVersion7, kVersion8, kVersion9};
+                                       kVersion6, kVersion7, kVersion8, kVersion9, kVersion10};
 
 Status WrittenByNewer(const Database& database, int64_t version) {
   return FailedPrecondition(database.path() + ": was written by a newer tune (schema " +

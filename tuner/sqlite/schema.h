@@ -17,6 +17,10 @@ namespace tune {
 // The user_version that this program writes.
 int64_t SchemaVersion();
 
+// The first versions that have what a reader can do without.
+inline constexpr int64_t kLabelsSince = 10;             // experiments.note and tags.
+inline constexpr int64_t kDevicesOfAttemptsSince = 10;  // attempts.devices.
+
 // Brings a database opened for writing up to date, and into WAL mode. kFailedPrecondition when a
 // newer program wrote it.
 Status Migrate(Database& database);

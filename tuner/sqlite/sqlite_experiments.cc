@@ -37,12 +37,19 @@ Status SqliteStore::DeleteExperiment(const StoredExperiment& experiment) {
   return deleted;
 }
 
+Result<SweepLabels> SqliteStore::Label(const std::string& name, const LabelChange& change) {
+  TUNE_RETURN_IF_ERROR(CheckFiles());
+  Result<SweepLabels> labels = UpdateLabels(name, change);
+  NoteWritten();
+  return labels;
+}
+
 Result<StoredExperiment> SqliteStore::InsertExperiment(const NewExperiment& experiment) {
   static constexpr char kNameIsTakenSql[] = "SELECT id FROM experiment_rows WHERE name = ?1";
   static constexpr char kInsertExperimentSql[] =
       "INSERT INTO experiment_rows (name, metric, mode, status, seed, samples, scheduler, spec,"
-      " base_dir, provenance, decision_version, created_us)"
-      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+      " base_dir, provenance, decision_version, created_us, note, tags)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
   TUNE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
   std::string name = experiment.name;
   // Where the last search of this name ended: a thousand jobs may be called alike.
@@ -59,7 +66,8 @@ Result<StoredExperiment> SqliteStore::InsertExperiment(const NewExperiment& expe
       kInsertExperimentSql, name, experiment.metric, experiment.mode,
       ExperimentStatusName(ExperimentStatus::kRunning), std::bit_cast<int64_t>(experiment.seed),
       experiment.samples, SchedulerName(experiment.spec), experiment.spec, experiment.base_dir,
-      experiment.provenance, kDecisionVersion, experiment.created_at.us));
+      experiment.provenance, kDecisionVersion, experiment.created_at.us, experiment.labels.note,
+      EncodeTags(experiment.labels.tags)));
   const ExperimentId id{database_->last_insert_id()};
   TUNE_RETURN_IF_ERROR(transaction.Commit());
   return StoredExperiment{.id = id,
@@ -74,6 +82,26 @@ Result<StoredExperiment> SqliteStore::InsertExperiment(const NewExperiment& expe
                           .decision_version = kDecisionVersion,
                           .status = ExperimentStatus::kRunning,
                           .created_at = experiment.created_at};
+}
+
+Result<SweepLabels> SqliteStore::UpdateLabels(const std::string& name, const LabelChange& change) {
+  static constexpr char kReadSql[] = "SELECT note, tags FROM experiment_rows WHERE name = ?1";
+  static constexpr char kWriteSql[] =
+      "UPDATE experiment_rows SET note = ?2, tags = ?3 WHERE name = ?1";
+  TUNE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
+  SweepLabels before;
+  {
+    TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kReadSql));
+    row->BindAll(name);
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) return NotFound("there is no sweep '" + name + "'");
+    before.note = row->Text(0);
+    TUNE_ASSIGN_OR_RETURN(before.tags, DecodeTags(row->Text(1)));
+  }
+  TUNE_ASSIGN_OR_RETURN(SweepLabels labels, Changed(std::move(before), change));
+  TUNE_RETURN_IF_ERROR(database_->Run(kWriteSql, name, labels.note, EncodeTags(labels.tags)));
+  TUNE_RETURN_IF_ERROR(transaction.Commit());
+  return labels;
 }
 
 Status SqliteStore::EraseExperiment(const StoredExperiment& experiment) {

@@ -11,6 +11,8 @@
 
 #include "core/json.h"
 #include "core/limits.h"
+#include "core/resources.h"
+#include "core/value.h"
 #include "tuner/row_lines.h"
 #include "tuner/sqlite/database_file.h"
 #include "tuner/sqlite/integrity.h"
@@ -263,14 +265,29 @@ Status SqliteStore::WriteTrial(const TrialRow& row) {
                         Us(row.finished_at), row.run_seconds);
 }
 
+// JSON, as the schema says; empty: it holds no device.
+Result<std::string> SqliteStore::TextOfDevices(const AttemptRow& row) const {
+  std::string text;
+  for (const auto& [worker, slice] : row.devices) {
+    TUNE_ASSIGN_OR_RETURN(const int64_t id, WorkerRowId(worker));
+    text += (text.empty() ? "[{" : ",{");
+    text += "\"worker\":" + std::to_string(id) + ",\"device\":" + std::to_string(slice.device) +
+            ",\"gpu\":" + ToJson(Value(InWholes(slice.milli))) + "}";
+  }
+  if (!text.empty()) text += "]";
+  return text;
+}
+
 Status SqliteStore::WriteAttempt(const AttemptRow& row) {
   static constexpr char kUpsertAttemptSql[] =
       "INSERT INTO attempt_rows (trial, number, worker, outcome, error, from_iteration, started_us,"
-      " finished_us, other_workers) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+      " finished_us, other_workers, devices)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
       " ON CONFLICT (trial, number) DO UPDATE SET worker = excluded.worker,"
       " outcome = excluded.outcome, error = excluded.error,"
       " from_iteration = excluded.from_iteration, started_us = excluded.started_us,"
-      " finished_us = excluded.finished_us, other_workers = excluded.other_workers";
+      " finished_us = excluded.finished_us, other_workers = excluded.other_workers,"
+      " devices = excluded.devices";
   TUNE_ASSIGN_OR_RETURN(const int64_t trial, TrialId(row.trial));
   std::optional<int64_t> worker;
   if (row.worker.has_value()) {
@@ -282,10 +299,12 @@ Status SqliteStore::WriteAttempt(const AttemptRow& row) {
     others += (others.empty() ? "[" : ",") + std::to_string(id);
   }
   if (!others.empty()) others += "]";
+  TUNE_ASSIGN_OR_RETURN(const std::string devices, TextOfDevices(row));
   const std::string_view error = std::string_view(row.error).substr(0, limits::kErrorBytesMax);
   return database_->Run(kUpsertAttemptSql, trial, row.number.value, worker,
                         OutcomeName(row.outcome), TextOrNull(error), row.from_iteration,
-                        row.started_at.us, Us(row.finished_at), TextOrNull(others));
+                        row.started_at.us, Us(row.finished_at), TextOrNull(others),
+                        TextOrNull(devices));
 }
 
 Status SqliteStore::WriteReport(const ReportRow& row) {

@@ -34,6 +34,9 @@ class SqliteStore final : public Store {
   Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) override;
   // With all its rows; nothing may be committed of it any more.
   Status DeleteExperiment(const StoredExperiment& experiment);
+  // What a person writes to a sweep, at any time; returns what it has now. Errors of Changed;
+  // kNotFound, too: there is no such sweep.
+  Result<SweepLabels> Label(const std::string& name, const LabelChange& change);
   Status CommitSteps(std::span<const SweepStep> steps) override;
   Result<std::vector<StoredExperiment>> ListExperiments() override;
   Result<std::vector<std::pair<TrialNumber, Configuration>>> ReadSuggestions(
@@ -60,11 +63,13 @@ class SqliteStore final : public Store {
   Status CheckFiles();
   void NoteWritten();
   Result<StoredExperiment> InsertExperiment(const NewExperiment& experiment);
+  Result<SweepLabels> UpdateLabels(const std::string& name, const LabelChange& change);
   Status EraseExperiment(const StoredExperiment& experiment);
   Status KeepCopy(const std::string& what);
   Status WriteStep(ExperimentId experiment, const JournalStep& step);
   Status WriteNewTrial(ExperimentId experiment, const NewTrialRow& row);
   Status WriteTrial(const TrialRow& row);
+  Result<std::string> TextOfDevices(const AttemptRow& row) const;
   Status WriteAttempt(const AttemptRow& row);
   Status WriteReport(const ReportRow& row);
   Status WriteOrder(const OrderRow& row);
