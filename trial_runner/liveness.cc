@@ -9,6 +9,11 @@ void Liveness::OnHeard(WorkerId worker, Instant now) {
   if (!is_new) entry->second.heard_at = std::max(entry->second.heard_at, now);
 }
 
+std::optional<Instant> Liveness::HeardAt(WorkerId worker) const {
+  const auto entry = workers_.find(worker);
+  return entry == workers_.end() ? std::nullopt : std::optional(entry->second.heard_at);
+}
+
 void Liveness::Excuse(Duration duration) {
   for (auto& [worker, entry] : workers_) entry.heard_at = entry.heard_at + duration;
 }

@@ -18,6 +18,8 @@ class Liveness {
   Liveness(Duration heartbeat, Duration lease) : heartbeat_(heartbeat), lease_(lease) {}
 
   void OnHeard(WorkerId worker, Instant now);
+  // Nothing: it is not connected, or was given up.
+  std::optional<Instant> HeardAt(WorkerId worker) const;
   void Forget(WorkerId worker) { workers_.erase(worker); }
   // We did not run for so long: nobody could be heard.
   void Excuse(Duration duration);

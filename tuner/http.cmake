@@ -64,5 +64,6 @@ tune_library(tune_page
     ${CMAKE_CURRENT_LIST_DIR}/page/report_file.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/sweep_charts.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/sweep_course.cc
+    ${CMAKE_CURRENT_LIST_DIR}/page/sweep_summary.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/trial_rows.cc
   DEPS tune_http tune_queries tune_package tune_housekeeping tune_tls tune_version tune_core_posix)

@@ -1,5 +1,6 @@
 #include "tuner/waiting_trials.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -132,7 +133,9 @@ std::string Line(std::optional<TrialNumber> trial, int64_t count, const std::str
 
 }  // namespace
 
-std::vector<std::string> EncodeWorkers(const SweepView& sweep) {
+std::vector<std::string> EncodeWorkers(
+    const SweepView& sweep, Instant now,
+    const std::function<std::optional<Instant>(WorkerId)>& heard_at) {
   std::vector<std::string> lines;
   const LeaseTable& leases = sweep.leases();
   for (const WorkerView& view : leases.Views()) {
@@ -157,6 +160,10 @@ std::vector<std::string> EncodeWorkers(const SweepView& sweep) {
                                                  : "alive");
     line.Set("cpus", InWholes(view.capacity.cpu_milli));
     line.Set("slices", std::move(slices));
+    const std::optional<Instant> heard = heard_at(view.worker);
+    // A tenth of a second is enough for a person.
+    const auto tenths = [&] { return std::max<int64_t>(0, (now - *heard).us) / 100'000; };
+    line.Set("silent_seconds", heard ? Value(static_cast<double>(tenths()) / 10) : Value());
     lines.push_back(ToJson(line));
   }
   return lines;

@@ -16,6 +16,7 @@ import sqlite3
 import ssl
 import subprocess
 import tempfile
+import time
 import unittest
 import urllib.parse
 import warnings
@@ -586,15 +587,15 @@ class Acting(unittest.TestCase):
             ({"stop": {"trail": 3}}, 400, "invalid_argument", "stop: unknown key 'trail'"),
             ({"stop": 3}, 400, "invalid_argument", "stop: read 3, expected an object"),
             ({"halt": {}}, 400, "invalid_argument", "unknown key 'halt'"),
-            ({"stop": {}, "pause": {}}, 400, "invalid_argument", "expected one of pause, unpause, stop, set and drain"),
+            ({"stop": {}, "pause": {}}, 400, "invalid_argument", "expected one of pause, unpause, stop, set, drain and note"),
             ({"tuner": 1}, 400, "invalid_argument", "the verb is missing"),
-            ({"devices": {}}, 400, "invalid_argument", "devices: expected one of pause, unpause, stop, set and drain"),
+            ({"devices": {}}, 400, "invalid_argument", "devices: expected one of pause, unpause, stop, set, drain and note"),
             ([], 400, "invalid_argument", "the body: expected one of pause"),
             ("{\"stop\": ", 400, "invalid_argument", "the body: 1:10: "),
             ("", 400, "invalid_argument", "the body: "),
             (b"\xff", 400, "invalid_argument", "the body: "),
             ("[" * 3000, 400, "invalid_argument", "the body: "),
-            ({"stop": {"x": "y" * 5000}}, 413, "resource_exhausted", "the body has more than 4096 bytes"),
+            ({"stop": {"x": "y" * 70000}}, 413, "resource_exhausted", "the body has more than 65536 bytes"),
         ):
             with self.subTest(str(action)[:60]):
                 given, said = run.act(action)
@@ -654,6 +655,34 @@ class Acting(unittest.TestCase):
         resumed.process.wait(timeout=60)
         self.assertEqual(page.act({"stop": {}})[0], 409)
 
+    def test_notes_and_tags_are_written_by_who_may_act_to_any_sweep(self):
+        run = self.begin()
+        self.assertEqual(run.act({"note": {"note": "it's <b>new</b>\n2", "tags": {"team": "vision", "late": ""}}}),
+                         (200, {"ok": ["small: late team=vision", "  it's <b>new</b>", "  2"]}))
+        sweep = run.json("/sweeps/small")
+        self.assertEqual((sweep["note"], sweep["tags"], sweep["may_note"]), ("it's <b>new</b>\n2", {"team": "vision", "late": ""}, True))
+        looks = Page(self.folder)
+        self.addCleanup(looks.end)
+        self.assertFalse(looks.json("/sweeps/small")["may_note"])
+        self.assertEqual(looks.json("/sweeps")[0]["tags"], {"team": "vision", "late": ""})
+        for change, status, text in (
+            ({"untag": ["nix"]}, 404, "no tag is called 'nix'; there are late team=vision"),
+            ({"tags": {"a b": "1"}}, 400, "tag: read 'a b', expected a key without spaces"),
+            ({"tags": {"a": 1}}, 400, "tags: read 1, expected a text"),
+            ({"note": "x" * 10001}, 400, "note: read 10001 bytes, expected at most 10000"),
+            ({"text": "x"}, 400, "note: unknown key 'text'"),
+            ({}, 400, "note: expected note, tags or untag"),
+        ):
+            with self.subTest(str(change)[:40]):
+                given, said = run.act({"note": change})
+                self.assertEqual(given, status)
+                self.assertIn(text, said["error"])
+        self.assertEqual(run.end(), 130)
+        page = Page(self.folder, "--act")
+        self.addCleanup(page.end)
+        self.assertEqual(page.act({"note": {"note": "", "untag": ["late"]}}), (200, {"ok": ["small: team=vision"]}))  # No tuner lives.
+        self.assertEqual(page.json("/sweeps/small")["note"], "")
+
     def test_workers_are_told_with_what_is_booked_and_what_waits_with_why(self):
         Path(self.folder, "space.yaml").write_text(ENDLESS.replace("limits: {max_concurrent: 2}", "resources: {cpu: 1, gpu: 0.5}"))
         run = self.begin("run", "space.yaml", options=("--http", "127.0.0.1:0", "--cpus", "4", "--gpus", "1"))
@@ -661,6 +690,7 @@ class Acting(unittest.TestCase):
         self.assertTrue(now["is_told"])
         (worker,) = now["workers"]
         self.assertEqual((worker["worker"], worker["is_local"], worker["state"], worker["cpus"]), ("local", True, "alive", 4))
+        self.assertLess(worker["silent_seconds"], 30)
         self.assertEqual(worker["slices"], [{"trial": 0, "cpus": 1}, {"trial": 1, "cpus": 1}])
         (device,) = now["devices"]
         self.assertEqual([(s["trial"], s["gpu"]) for s in device["slices"]], [(0, 0.5), (1, 0.5)])
@@ -1044,7 +1074,9 @@ class ForClientsElsewhere(unittest.TestCase):
             connection.request("POST", "/api/v1/commands", json.dumps({"arguments": ["logs", "small/0", "-f"]}), {"Authorization": "Bearer " + self.page.key})
             answer = connection.getresponse()
             self.assertEqual(answer.status, 200)
-            self.assertEqual(len(self.running()), 1)
+            deadline = time.monotonic() + 60
+            while len(self.running()) != 1:  # Until its program has begun it is the page.
+                self.assertLess(time.monotonic(), deadline)
             answer.close()  # It holds the connection, too.
         while self.running():
             pass

@@ -633,6 +633,68 @@ test("what is commanded is asked back once, done by the tuner, and told", async 
   await close();
 });
 
+test("a note and tags are written on the page, and shown beside each sweep of the list", async (t) => {
+  const sweep = await runWithPage(t, undefined, ["--tag", "team=vision", "--note", "first"]);
+  const { page, faults, close } = await open("#/endless?view=about", { at: sweep.at });
+  await page.waitForSelector("[aria-label=about] .tag:text-is('team=vision')");
+  await page.waitForSelector("[aria-label=about] dd:has-text('tune run space.yaml')"); // Where it comes from.
+  await page.click("[aria-label=about] button:text-is('change')");
+  const [note, tags] = [page.locator("textarea").nth(0), page.locator("textarea").nth(1)];
+  assert.equal(await note.inputValue(), "first");
+  await note.fill("<script>document.title = 'broken'</script>\nsecond line");
+  await tags.fill("phase=2\n a b = 3");
+  await page.click("form button[type=submit]");
+  await page.waitForSelector("form [role=alert]:has-text(\"tag: read 'a b', expected a key without spaces\")");
+  await tags.fill("phase=2\nbaseline");
+  await page.click("form button[type=submit]");
+  await page.waitForSelector("[aria-label=about] .written:has-text('second line')");
+  assert.deepEqual(await texts(page, "[aria-label=about] .tag"), ["baseline", "phase=2"]);
+  await page.click("header button:text-is('all sweeps')");
+  await page.waitForSelector("[aria-label=sweeps] tbody tr:has-text('second line')");
+  assert.match(page.url(), /view=sweeps/);
+  await page.click("[aria-label=sweeps] button.tag:text-is('phase=2')");
+  await page.waitForFunction(() => document.querySelector("input[type=search]").value === "phase=2");
+  await page.fill("input[type=search]", "phase=3");
+  await page.waitForSelector("[aria-label=sweeps] .empty:text-is('No sweep is shown.')");
+  await page.fill("input[type=search]", "phas=3");
+  await page.waitForSelector("[aria-label=sweeps] .doubt:has-text('there is no column phas; known are name')");
+  await page.fill("input[type=search]", "SECOND status=RUNNING");
+  await page.click("[aria-label=sweeps] tbody button.link:text-is('endless')");
+  await page.waitForSelector("[aria-label=overview]");
+  await page.waitForFunction(() => document.title === "endless - tune");
+  assert.deepEqual(faults.filter((fault) => !/status of 400/.test(fault)), []);
+  await close();
+});
+
+test("of all sweeps the latest stands first, and a click on a column orders them", async (t) => {
+  sweep(t, "second", { samples: 3, ...curve("x", 2) });
+  const { page, faults, close } = await open("#/?view=sweeps");
+  const names = () => texts(page, "[aria-label=sweeps] tbody button.link");
+  assert.deepEqual(await names(), ["second", "photographs"]);
+  await page.click("[aria-label=sweeps] th button:has-text('name')");
+  assert.deepEqual(await names(), ["photographs", "second"]);
+  await page.click("[aria-label=sweeps] th button:has-text('name')");
+  assert.deepEqual(await names(), ["second", "photographs"]);
+  assert.deepEqual((await texts(page, "[aria-label=sweeps] tbody tr:first-child td")).slice(1, 5), ["sweep", "FINISHED", "3/3", "acc"]);
+  await page.goBack();
+  await page.click("header button:text-is('all sweeps')");
+  await page.waitForSelector("[aria-label=overview]"); // The latest one.
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("the timeline has a row for each device, filled by the shares that were held of it", async (t) => {
+  sweep(t, "shared", { samples: 6, ...curve("x", 2), resources: { cpu: 0.1, gpu: 0.5 } }, ["--gpus", "2", "--cpus", "4"]);
+  const { page, close } = await openListening("#/shared?view=timeline");
+  await page.selectOption("[aria-label=timeline] label:has-text('rows') select", "devices");
+  await page.waitForFunction(() => globalThis.written.includes("local GPU 0") && globalThis.written.includes("local GPU 1"));
+  assert.match(page.url(), /rows=devices/);
+  const held = JSON.parse(run("results", "--sql", "select devices, count(*) n from attempts where devices is not null group by 1", "--format", "json"));
+  assert.equal(held.reduce((sum, row) => sum + row.n, 0), 6);
+  assert.equal(JSON.parse(held[0].devices)[0].gpu, 0.5);
+  await close();
+});
+
 test("beyond this machine a user has the commands and a viewer has none", async (t) => {
   const sweep = await runWithPage(t, undefined, [], "0.0.0.0:0");
   const commands = "[role=group][aria-label^=commands]";
@@ -890,7 +952,7 @@ for (const colorScheme of ["light", "dark"]) {
     await page.waitForSelector("aside");
     const found = [];
     await page.addScriptTag({ path: createRequire(import.meta.url).resolve("axe-core/axe.min.js") });
-    for (const tab of ["Curves", "Parallel", "Slice", "Contour", "Importance", "Timeline", "Workers", "Compare"]) {
+    for (const tab of ["Curves", "Parallel", "Slice", "Contour", "Importance", "Timeline", "Workers", "Compare", "About"]) {
       await page.click(`[role=tab]:text-is('${tab}')`);
       await page.waitForSelector(`[role=tabpanel] section[aria-label=${tab.toLowerCase()}]`);
       const { violations } = await page.evaluate(() => window.axe.run());
@@ -914,7 +976,7 @@ test("names however long, and values however large, leave the page as wide as th
     const { page, close } = await open("#/long?trial=0&chosen=0,1", { viewport: { width, height: 800 } });
     await page.waitForSelector("aside");
     await page.waitForSelector("td.number:text-is('5.56123e+299')");
-    for (const tab of ["Curves", "Parallel", "Slice", "Contour", "Importance", "Timeline", "Workers", "Compare"]) {
+    for (const tab of ["Curves", "Parallel", "Slice", "Contour", "Importance", "Timeline", "Workers", "Compare", "About"]) {
       await page.click(`[role=tab]:text-is('${tab}')`);
       await page.waitForSelector(`[role=tabpanel] section[aria-label=${tab.toLowerCase()}]`);
       assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `${tab} at ${width}`);

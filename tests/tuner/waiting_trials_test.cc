@@ -104,6 +104,15 @@ TEST(WaitingTrials, NoMoreLinesAreToldThanAskedFor) {
   EXPECT_THAT(Waiting(world, 4), SizeIs(4));
 }
 
+// The second one was heard of 2.35 s ago.
+std::vector<std::string> Workers(ControllerWorld& world) {
+  const Instant now{5'000'000};
+  return EncodeWorkers(world.controller(), now, [now](WorkerId worker) {
+    return worker.value == 2 ? std::optional(Instant{now.us - Milliseconds(2350).us})
+                             : std::nullopt;
+  });
+}
+
 TEST(WaitingTrials, EachWorkerIsToldWithItsStateAndWhatIsBooked) {
   ExperimentSpec spec = ControllerWorld::MakeSpec(3);
   spec.resources.cpu_milli = 1500;
@@ -111,16 +120,16 @@ TEST(WaitingTrials, EachWorkerIsToldWithItsStateAndWhatIsBooked) {
   world.Join(4);
   const WorkerId other = world.JoinConnected(2, "session");
   EXPECT_THAT(
-      EncodeWorkers(world.controller()),
-      ElementsAre(R"({"worker":"w1","address":"local","is_local":true,"state":"alive","cpus":4.0,)"
-                  R"("slices":[{"trial":0,"cpus":1.5},{"trial":1,"cpus":1.5}]})",
-                  R"({"worker":"w2","address":"10.0.0.2:7","is_local":false,"state":"alive",)"
-                  R"("cpus":2.0,"slices":[{"trial":2,"cpus":1.5}]})"));
+      Workers(world),
+      ElementsAre(
+          R"({"worker":"w1","address":"local","is_local":true,"state":"alive","cpus":4.0,)"
+          R"("slices":[{"trial":0,"cpus":1.5},{"trial":1,"cpus":1.5}],"silent_seconds":null})",
+          R"({"worker":"w2","address":"10.0.0.2:7","is_local":false,"state":"alive",)"
+          R"("cpus":2.0,"slices":[{"trial":2,"cpus":1.5}],"silent_seconds":2.3})"));
   world.Apply({WorkerDrainRequested{other}});
-  EXPECT_THAT(EncodeWorkers(world.controller()).at(1),
-              ::testing::HasSubstr(R"("state":"draining")"));
+  EXPECT_THAT(Workers(world).at(1), ::testing::HasSubstr(R"("state":"draining")"));
   world.Break(other);
-  EXPECT_THAT(EncodeWorkers(world.controller()).at(1), ::testing::HasSubstr(R"("state":"away")"));
+  EXPECT_THAT(Workers(world).at(1), ::testing::HasSubstr(R"("state":"away")"));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "tuner/cli/trial_logs.h"
 #include "tuner/page/page_json.h"
 #include "tuner/search_problem.h"
+#include "tuner/sqlite/schema.h"
 
 namespace tune {
 namespace {
@@ -311,10 +312,20 @@ Result<std::string> TimelineJson(Database& database, const FoundSweep& sweep) {
   static constexpr char kAttemptsSql[] =
       "SELECT t.number AS trial, a.number AS attempt, a.worker AS worker, a.outcome AS outcome,"
       " a.from_iteration AS from_iteration, a.started_us / 1000 AS started,"
-      " a.finished_us / 1000 AS finished FROM trial_rows AS t JOIN attempt_rows AS a"
-      " ON a.trial = t.id WHERE t.experiment = ?1 ORDER BY t.number, a.number";
+      " a.finished_us / 1000 AS finished, a.devices AS devices FROM trial_rows AS t"
+      " JOIN attempt_rows AS a ON a.trial = t.id WHERE t.experiment = ?1"
+      " ORDER BY t.number, a.number";
+  // As schemas before 10 have it.
+  static constexpr char kOldAttemptsSql[] =
+      "SELECT t.number AS trial, a.number AS attempt, a.worker AS worker, a.outcome AS outcome,"
+      " a.from_iteration AS from_iteration, a.started_us / 1000 AS started,"
+      " a.finished_us / 1000 AS finished, NULL AS devices FROM trial_rows AS t"
+      " JOIN attempt_rows AS a ON a.trial = t.id WHERE t.experiment = ?1"
+      " ORDER BY t.number, a.number";
   TUNE_ASSIGN_OR_RETURN(const std::string workers, RowsAsJson(database, kWorkersSql, sweep.id));
-  TUNE_ASSIGN_OR_RETURN(const std::string attempts, TableAsJson(database, kAttemptsSql, sweep.id));
+  TUNE_ASSIGN_OR_RETURN(const int64_t version, database.QueryInt("PRAGMA user_version"));
+  const char* const sql = version >= kDevicesOfAttemptsSince ? kAttemptsSql : kOldAttemptsSql;
+  TUNE_ASSIGN_OR_RETURN(const std::string attempts, TableAsJson(database, sql, sweep.id));
   return "{\"workers\":" + workers + ",\"attempts\":" + attempts + "}";
 }
 

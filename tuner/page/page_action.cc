@@ -10,7 +10,7 @@ namespace tune {
 namespace {
 
 constexpr char kExpected[] =
-    "expected one of pause, unpause, stop, set and drain, such as {\"stop\": {\"trial\": 3}}";
+    "expected one of pause, unpause, stop, set, drain and note, such as {\"stop\": {\"trial\": 3}}";
 
 }  // namespace
 

@@ -13,7 +13,7 @@
 
 namespace tune {
 
-inline constexpr size_t kActionBytesMax = 4'096;
+inline constexpr size_t kActionBytesMax = 64 * 1024;
 
 // `sweep`: its name. Settings may be named as tune set takes them. kInvalidArgument says what is
 // wrong: syntax, an unknown key, a verb that changes nothing.

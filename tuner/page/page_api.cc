@@ -11,6 +11,7 @@
 #include "core/time.h"
 #include "core/utf8.h"
 #include "tuner/cli/living_state.h"
+#include "tuner/cli/note_command.h"
 #include "tuner/cli/stored_doubts.h"
 #include "tuner/cli/stored_snapshot.h"
 #include "tuner/cli/sweep_lookup.h"
@@ -18,6 +19,7 @@
 #include "tuner/page/charts.h"
 #include "tuner/page/page_action.h"
 #include "tuner/page/page_json.h"
+#include "tuner/page/sweep_summary.h"
 
 namespace tune {
 namespace {
@@ -30,22 +32,6 @@ bool HasLivingTuner(const FoundSweep& sweep) {
   return HasTuner(sweep) && sweep.trainable_kind != "ask-tell";
 }
 
-Result<std::string> StateCounts(Database& database, int64_t experiment) {
-  static constexpr char kSql[] =
-      "SELECT status, count() FROM trials WHERE experiment = ?1 GROUP BY status ORDER BY status";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement rows, database.Kept(kSql));
-  rows->BindAll(experiment);
-  std::string out = "{";
-  while (true) {
-    TUNE_ASSIGN_OR_RETURN(const bool has_row, rows->Step());
-    if (!has_row) break;
-    if (out.size() > 1) out += ',';
-    AppendJsonString(rows->Text(0), out);
-    out += ':' + std::to_string(rows->Int(1));
-  }
-  return out + "}";
-}
-
 // Differs where trials have come, reported or failed.
 Result<std::string> StateOfTrials(Database& database, int64_t experiment) {
   static constexpr char kSql[] =
@@ -55,39 +41,6 @@ Result<std::string> StateOfTrials(Database& database, int64_t experiment) {
   row->BindAll(experiment);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
   return has_row ? std::string(row->Text(0)) : "";
-}
-
-Value ObjectiveList(const FoundSweep& sweep) {
-  Value list = Value::MakeList();
-  for (const Objective& objective : sweep.objectives) list.AsList().emplace_back(objective.metric);
-  return list;
-}
-
-Result<std::string> Summary(Database& database, const FoundSweep& sweep) {
-  std::string out = "{";
-  AppendField("name", sweep.name, out);
-  AppendField("status", sweep.status, out);
-  AppendField("metric", sweep.metric, out);
-  AppendField("metrics", ObjectiveList(sweep), out);
-  AppendField("mode", sweep.mode, out);
-  AppendField("scheduler", sweep.scheduler, out);
-  AppendField("seed", sweep.seed, out);
-  AppendField("created_at", FormatInstant(Instant{sweep.created_us}), out);
-  AppendField("finished_at",
-              sweep.finished_us ? Value(FormatInstant(Instant{*sweep.finished_us})) : Value(), out);
-  AppendField("trials_max", TrialCountMax(database, sweep), out);
-  TUNE_ASSIGN_OR_RETURN(const std::string counts, StateCounts(database, sweep.id));
-  out += ",\"counts\":" + counts;
-  TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best, FindBestTrial(database, sweep));
-  AppendField("why_no_best", best ? Value() : Value(WhyThereIsNoBest(database, sweep)), out);
-  out += ",\"best\":";
-  if (!best) return out + "null";
-  out += "{";
-  AppendField("number", best->number, out);
-  AppendField("value", best->value, out);
-  AppendField("iteration", best->iteration, out);
-  AppendField("config", best->config, out);
-  return out + "}";
 }
 
 std::optional<int64_t> WholeNumber(std::string_view text) {
@@ -162,14 +115,14 @@ PageApi::Followed& PageApi::Follow(const FoundSweep& sweep) {
 }
 
 Result<std::string> PageApi::SummaryOf(const FoundSweep& sweep) {
-  if (!sweep.finished_us) return Summary(*database_, sweep);
+  if (!sweep.finished_us) return SummaryJson(*database_, sweep, clock_);
   const auto same = [&](const EndedSweep& one) {
     return one.id == sweep.id && one.created_us == sweep.created_us &&
            one.finished_us == *sweep.finished_us && one.status == sweep.status;
   };
   const auto known = std::find_if(ended_.begin(), ended_.end(), same);
   if (known != ended_.end()) return known->summary;
-  TUNE_ASSIGN_OR_RETURN(const std::string summary, Summary(*database_, sweep));
+  TUNE_ASSIGN_OR_RETURN(const std::string summary, SummaryJson(*database_, sweep, clock_));
   std::erase_if(ended_, [&](const EndedSweep& one) { return one.id == sweep.id; });
   if (ended_.size() >= kEndedMax) ended_.pop_front();
   ended_.push_back({sweep.id, sweep.created_us, *sweep.finished_us, sweep.status, summary});
@@ -184,19 +137,25 @@ Result<std::string> PageApi::Sweeps() {
     FoundSweep living = *it;
     TellPaused(database_->path(), clock_, living);
     TUNE_ASSIGN_OR_RETURN(const std::string summary, SummaryOf(living));
-    out += summary + "}";
+    out += summary;
+    AppendLabels(living.labels, out);
+    out += "}";
   }
   return out + "]";
 }
 
 Result<std::string> PageApi::Sweep(const FoundSweep& sweep, PageRights rights) {
-  static constexpr char kSpecSql[] = "SELECT spec FROM experiments WHERE id = ?1";
+  static constexpr char kSpecSql[] = "SELECT spec, provenance FROM experiments WHERE id = ?1";
   FoundSweep living = sweep;
   TellPaused(database_->path(), clock_, living);
   TUNE_ASSIGN_OR_RETURN(std::string out, SummaryOf(living));
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kSpecSql));
   row->BindAll(sweep.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  AppendLabels(living.labels, out);
+  TUNE_ASSIGN_OR_RETURN(const Value provenance, ProvenanceValue(has_row ? row->Text(1) : "{}"));
+  AppendField("provenance", provenance, out);
+  AppendField("may_note", rights == PageRights::kAct, out);
   AppendField("may_act", rights == PageRights::kAct && HasLivingTuner(living), out);
   out += ",\"spec\":" + (has_row ? std::string(row->Text(0)) : "{}") + ",\"doubts\":[";
   TUNE_ASSIGN_OR_RETURN(const std::vector<Doubt> doubts, ReadDoubts(*database_, sweep.id));
@@ -394,6 +353,12 @@ HttpAnswer PageApi::Act(const std::vector<std::string>& parts, const std::string
     if (parts.size() != 2 || parts[0].empty() || parts[1] != "actions") return NothingHere();
     TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database_, parts[0]));
     TUNE_ASSIGN_OR_RETURN(const ControlRequest request, ReadAction(body, sweep.name));
+    if (request.verb == ControlVerb::kNote) {
+      TUNE_ASSIGN_OR_RETURN(
+          std::vector<std::string> lines,
+          WriteLabels(database_->path(), sweep, request.labels, clock_, kActionPatience));
+      return ControlAnswer{OkStatus(), std::move(lines)};
+    }
     if (!HasLivingTuner(sweep)) {
       return FailedPrecondition(Printable(sweep.name) + " is " + sweep.status +
                                 ": no tuner runs it that could be asked");

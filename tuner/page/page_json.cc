@@ -6,7 +6,8 @@ namespace tune {
 namespace {
 
 bool IsJson(std::string_view name) {
-  return name == "config" || name == "metrics" || name == "spec" || name == "other_workers";
+  return name == "config" || name == "metrics" || name == "spec" || name == "other_workers" ||
+         name == "devices";
 }
 
 }  // namespace

@@ -14,7 +14,8 @@
 
 namespace tune {
 
-// A column's value; of config, metrics, spec and other_workers, which hold JSON, the text itself.
+// A column's value; of config, metrics, spec, other_workers and devices, which hold JSON, the text
+// itself.
 void AppendColumn(const Statement& row, int column, std::string& out);
 
 // `"name":value`, after a comma unless an object begins there.

@@ -1,10 +1,11 @@
 // What is looked at lives in the address, so that it can be kept and sent: #/NAME?view=...&filter=...&sort=...
 
-export const VIEWS = ["curves", "parallel", "slice", "contour", "importance", "front", "timeline", "workers", "compare"] as const;
+export const VIEWS = ["curves", "parallel", "slice", "contour", "importance", "front", "timeline", "workers", "compare", "about"] as const;
 export type ViewName = (typeof VIEWS)[number];
 
 export interface View {
   sweep: string;
+  isList: boolean; // All sweeps are shown, and none of them.
   view: ViewName;
   filter: string;
   sort: string; // A column; "-" before it: the largest first.
@@ -16,6 +17,7 @@ export interface View {
   options: { [name: string]: string }; // Of the views: "metric", "colour", "x", "y", "time", "log", "smooth".
 }
 
+const LIST = "sweeps";
 const OWN = ["view", "filter", "sort", "trial", "chosen", "hidden", "extra", "differ"];
 
 export function readAddress(hash: string): View {
@@ -31,6 +33,7 @@ export function readAddress(hash: string): View {
   }
   return {
     sweep,
+    isList: given.get("view") === LIST,
     view: VIEWS.includes(view) ? view : "curves",
     filter: given.get("filter") ?? "",
     sort: given.get("sort") ?? "",
@@ -45,7 +48,8 @@ export function readAddress(hash: string): View {
 
 export function writeAddress(view: View): string {
   const out = new URLSearchParams();
-  if (view.view !== "curves") out.set("view", view.view);
+  if (view.isList) out.set("view", LIST);
+  else if (view.view !== "curves") out.set("view", view.view);
   if (view.filter) out.set("filter", view.filter);
   if (view.sort) out.set("sort", view.sort);
   if (view.trial !== null) out.set("trial", String(view.trial));

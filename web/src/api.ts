@@ -3,6 +3,8 @@
 export type Status = "PENDING" | "RUNNING" | "PAUSED" | "TERMINATED" | "ERROR";
 export type Config = { [name: string]: unknown };
 
+export type Tags = { [key: string]: string };
+
 export interface Best {
   number: number;
   value: number;
@@ -24,12 +26,22 @@ export interface Summary {
   counts: { [status: string]: number };
   best: Best | null;
   why_no_best: string | null; // Where `best` is null.
+  job: { state: string; reason: string; exit_status: number | null; command: string; owner: string } | null; // Null of a sweep.
+  note: string; // What a person wrote.
+  tags: Tags;
 }
 
 export interface Sweep extends Summary {
   doubts: string[];
-  spec: { space?: Config; limits?: Config };
+  spec: { space?: Config; limits?: Config; [key: string]: unknown };
   may_act: boolean; // This page may command its tuner.
+  may_note: boolean; // This page may write its note and tags.
+  provenance: {
+    version?: string; command?: string; host?: string; folder?: string;
+    git?: { commit: string; dirty: boolean | null };
+    data?: { folder: string; files: number; bytes: number; hash: string };
+    files?: { [path: string]: string };
+  };
 }
 
 export interface Trial {
@@ -138,14 +150,20 @@ export interface DeviceNow {
 export interface WorkersNow {
   is_told: boolean; // Its tuner answered; without it the last three are empty.
   known: KnownWorker[];
-  workers: { worker: string; address: string; is_local: boolean; state: string; cpus: number; slices: { trial: number; cpus: number; sweep?: string }[] }[];
+  workers: { worker: string; address: string; is_local: boolean; state: string; silent_seconds: number | null; cpus: number; slices: { trial: number; cpus: number; sweep?: string }[] }[];
   devices: DeviceNow[];
   waiting: { trial: number | null; count: number; why: string }[];
 }
 
+export interface HeldDevice {
+  worker: number;
+  device: number;
+  gpu: number;
+}
+
 export interface Timeline {
   workers: KnownWorker[];
-  attempts: { columns: string[]; rows: (number | string | null)[][] };
+  attempts: { columns: string[]; rows: (number | string | null | HeldDevice[])[][] };
 }
 
 export interface Log {

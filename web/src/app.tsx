@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { AboutView } from "./about";
 import { useActing } from "./act";
 import { readAddress, VIEWS, writeAddress, type View, type ViewName } from "./address";
 import { isReport, pathOf, type Course, type Ranges, type Summary, type Sweep, type TrialDetail, type WorkersNow } from "./api";
@@ -10,8 +11,9 @@ import { useAnswer, useAnswers, useChanges, useTrials } from "./live";
 import { Overview } from "./overview";
 import { ParallelView } from "./parallel";
 import { printable } from "./printable";
-import { columnsOf, differing, filterOf, filterParts, metricColumns, sorted, withMetrics } from "./rows";
+import { columnsOf, differing, filterOf, filterParts, metricColumns, sorted, withMetrics, wordsOf } from "./rows";
 import { ContourView, SliceView } from "./slice";
+import { SweepList } from "./sweeps";
 import { ColumnMenu, TrialTable } from "./table";
 import { TimelineView } from "./timeline";
 import { TrialPanel } from "./trial";
@@ -20,7 +22,7 @@ import { WorkersView } from "./workers";
 
 const TITLES: { [view in ViewName]: string } = {
   curves: "Curves", parallel: "Parallel", slice: "Slice", contour: "Contour", importance: "Importance", front: "Front",
-  timeline: "Timeline", workers: "Workers", compare: "Compare",
+  timeline: "Timeline", workers: "Workers", compare: "Compare", about: "About",
 };
 
 function useView(): [View, (change: Partial<View>) => void] {
@@ -61,16 +63,19 @@ function Drawing({ name, shown, course }: { name: ViewName; shown: Shown; course
     case "timeline": return <TimelineView shown={shown} />;
     case "workers": return <WorkersView shown={shown} />;
     case "compare": return <CompareView shown={shown} />;
+    case "about": return <AboutView shown={shown} />;
   }
 }
 
 export function App() {
   const [view, change] = useView();
+  const open = (sweep: string) =>
+    change({ sweep, isList: false, trial: null, chosen: [], filter: "", sort: "", hidden: [], extra: [], differ: false, options: {} });
   const [tick, gone] = useChanges();
   const [hasState, setHasState] = useState(false);
   // One thread answers: what is seen first is asked for first.
   const sweeps = useAnswer<Summary[]>(!view.sweep || hasState ? "/sweeps" : "", tick);
-  const name = view.sweep || sweeps.value?.[0]?.name || "";
+  const name = view.isList ? "" : view.sweep || sweeps.value?.[0]?.name || "";
   const path = name ? pathOf(name) : "";
   const sweep = useAnswer<Sweep>(path, tick);
   useEffect(() => { if (sweep.value || sweep.trouble) setHasState(true); }, [sweep.value, sweep.trouble]);
@@ -98,7 +103,7 @@ export function App() {
     return withMetrics(columnsOf(all, metric), metricColumns(metrics, metric, others, ranges));
   }, [rows.value?.list, metrics, answers.value]);
   const names = useMemo(() => parameterNames(all), [rows.value?.list]);
-  const test = useMemo(() => filterOf(view.filter, columns), [view.filter, columns]);
+  const test = useMemo(() => filterOf(view.filter, columns, wordsOf), [view.filter, columns]);
   const sort = view.sort || (sweep.value?.mode === "max" ? "-best" : "best");
   const trials = useMemo(() => sorted(typeof test === "string" ? all : all.filter(test), columns, sort), [rows.value?.list, test, columns, sort]);
   const chosen = trials.filter((t) => view.chosen.includes(t.number));
@@ -130,21 +135,25 @@ export function App() {
     <main>
       <header class="bar top">
         <h1>tune</h1>
-        {sweeps.value && sweeps.value.length > 0 && (
-          <select aria-label="sweep" value={name}
-            onChange={(e) => change({ sweep: e.currentTarget.value, trial: null, chosen: [], filter: "", sort: "", hidden: [], extra: [], differ: false, options: {} })}>
+        {!isReport && sweeps.value && sweeps.value.length > 0 && (
+          <button aria-pressed={view.isList} onClick={() => (view.isList ? open("") : change({ isList: true, sweep: "", trial: null, filter: "", sort: "" }))}>all sweeps</button>)}
+        {sweeps.value && sweeps.value.length > 0 && !view.isList && (
+          <select aria-label="sweep" value={name} onChange={(e) => open(e.currentTarget.value)}>
             {sweeps.value.map((s) => <option key={s.name} value={s.name}>{s.name} ({s.status})</option>)}
           </select>
         )}
-        {sweeps.value?.length !== 0 && <input type="search" aria-label="filter" placeholder="filter: lr<0.01 status=ERROR" value={view.filter}
+        {sweeps.value?.length !== 0 && <input type="search" aria-label="filter" placeholder={view.isList ? "filter: status=RUNNING team=vision" : "filter: lr<0.01 status=ERROR"} value={view.filter}
           onInput={(e) => change({ filter: e.currentTarget.value })} />}
-        {typeof test === "string" && <span class="doubt">{test}</span>}
+        {!view.isList && typeof test === "string" && <span class="doubt">{test}</span>}
         {isReport && <span class="soft">a report: it does not change</span>}
       </header>
       {trouble && <p class="trouble" role="alert">{trouble}</p>}
       {!sweeps.value && !sweep.value && !trouble && <p class="empty">Reading the database…</p>}
       {sweeps.value?.length === 0 && <p class="empty">This database has no sweep yet. Begin one: <code>tune run space.yaml</code></p>}
-      {shown && (
+      {view.isList && sweeps.value && sweeps.value.length > 0 && (
+        <SweepList sweeps={sweeps.value} filter={view.filter} sort={view.sort} onFilter={(filter) => change({ filter })}
+          onSort={(sort) => change({ sort })} onOpen={open} />)}
+      {!view.isList && shown && (
         <>
           <Overview sweep={shown.sweep} course={course.value} want={acting.want} />
           {acting.parts}

@@ -3,11 +3,11 @@ import { isReport, type Config, type Ranges, type Trial } from "./api";
 
 export type Cell = number | string | boolean | null;
 
-export interface Column {
+export interface Column<T = Trial> {
   name: string;
   title: string;
   other?: string; // What a filter may call it, too.
-  cell: (trial: Trial) => Cell;
+  cell: (row: T) => Cell;
   isParameter?: boolean;
   metric?: string;
   isExtra?: boolean; // Shown where it is asked for.
@@ -144,7 +144,7 @@ const asValue = (value: string) => (value === "" || /\s|^"/.test(value) ? JSON.s
 export const filterText = (name: string, operator: string, value: string) => asName(name) + operator + asValue(value);
 
 const words = new WeakMap<Trial, string>();
-function wordsOf(trial: Trial): string {
+export function wordsOf(trial: Trial): string {
   let found = words.get(trial);
   if (found === undefined) {
     const config = [...parameters(trial)].map(([name, cell]) => `${name} ${cell}`);
@@ -154,9 +154,9 @@ function wordsOf(trial: Trial): string {
 }
 
 // "lr<0.01 status=ERROR "ended by"=max_t word": all must hold; a word alone is looked for in status, reason and configuration.
-// A text for the mistake, where there is one.
-export function filterOf(text: string, columns: Column[]): ((trial: Trial) => boolean) | string {
-  const tests: ((trial: Trial) => boolean)[] = [];
+// A text for the mistake, where there is one. `wordsOf`: where a word alone is looked for, in small letters.
+export function filterOf<T>(text: string, columns: Column<T>[], wordsOf: (row: T) => string): ((row: T) => boolean) | string {
+  const tests: ((row: T) => boolean)[] = [];
   for (const { name, operator, value, text: part, isOpen } of filterParts(text)) {
     if (isOpen) return `${part}: the quotation mark is not closed`;
     if (name === null) {
@@ -180,7 +180,7 @@ export function filterOf(text: string, columns: Column[]): ((trial: Trial) => bo
       return operator === "<" ? cell < number : operator === "<=" ? cell <= number : operator === ">" ? cell > number : cell >= number;
     });
   }
-  return (trial) => tests.every((test) => test(trial));
+  return (row) => tests.every((test) => test(row));
 }
 
 const SMALL = 1e-4; // Below it the zeros before the digits take more room than these.

@@ -1,13 +1,15 @@
-// Who ran what when: workers as rows, attempts as bars by what became of them. Dragging looks closer, a double click goes back.
+// Who ran what when: workers as rows, attempts as bars by what became of them; or devices as rows, of which each attempt fills the
+// share that it held. Dragging looks closer.
 import { useMemo, useState } from "preact/hooks";
-import type { Timeline, Trial } from "./api";
+import type { HeldDevice, Timeline, Trial } from "./api";
 import { Canvas, type Pen, type Place } from "./canvas";
 import { FAILED, OUTCOMES, themed } from "./colour";
 import { useAnswer } from "./live";
+import { Pick } from "./pick";
 import { TIME_STEPS, timeTexts } from "./scale";
 import type { Shown } from "./view";
 
-const LANE = 9, GAP = 14, LEFT = 130, RIGHT = 12, BOTTOM = 26;
+const LANE = 9, DEVICE = 36, GAP = 14, LEFT = 130, RIGHT = 12, BOTTOM = 26;
 
 interface Bar {
   trial: number;
@@ -15,14 +17,15 @@ interface Bar {
   outcome: string;
   from: number; // Milliseconds since 1970.
   to: number;
-  lane: number;
+  y: number; // Below the row's top, in pixels.
+  high: number;
 }
 
 interface Row {
   name: string;
   bars: Bar[];
-  lanes: number;
-  top: number; // In lanes and gaps of those above it.
+  high: number;
+  top: number;
 }
 
 // "stopped", as the overview counts it: early, by the scheduler, or where all end that come so far.
@@ -31,43 +34,77 @@ function becameOf(outcome: string, attempt: number, trial: Trial | undefined): s
   return trial.stop_reason === "scheduler" ? "stopped early" : trial.stop_reason === "max_t" ? "stopped at max_t" : outcome;
 }
 
-// Attempts of a worker beside each other where they ran at a time.
-function rowsOf(timeline: Timeline, trials: Trial[], now: number): { rows: Row[]; from: number; to: number } {
+// Of bars in the order of their beginnings, those of a worker that ran at a time stand below each other. Returns the row's height.
+function inLanes(bars: Bar[]): number {
+  const ends: number[] = [];
+  for (const bar of bars) {
+    let lane = ends.findIndex((end) => end <= bar.from);
+    if (lane < 0) lane = ends.length;
+    ends[lane] = bar.to;
+    Object.assign(bar, { y: lane * LANE, high: LANE });
+  }
+  return ends.length * LANE;
+}
+
+// The same of a device: each fills its share, in the first place that is free.
+function inShares(bars: (Bar & { share: number })[]): number {
+  let there: (Bar & { share: number })[] = [];
+  for (const bar of bars) {
+    there = there.filter((b) => b.to > bar.from).sort((a, b) => a.y - b.y);
+    const high = Math.min(1, bar.share) * DEVICE;
+    let y = 0;
+    for (const other of there) if (y + high > other.y + 0.01) y = Math.max(y, other.y + other.high);
+    Object.assign(bar, { y: Math.min(y, DEVICE - high), high }); // Times are whole milliseconds: one may end in that in which the next begins.
+    there.push(bar);
+  }
+  return DEVICE;
+}
+
+interface Laid {
+  rows: Row[];
+  from: number;
+  to: number;
+  hasDevices: boolean;
+}
+
+function rowsOf(timeline: Timeline, trials: Trial[], now: number, byDevice: boolean): Laid {
   const index = Object.fromEntries(timeline.attempts.columns.map((name, i) => [name, i]));
   const byNumber = new Map(trials.map((t) => [t.number, t]));
-  const byWorker = new Map<number | null, Bar[]>();
-  let from = Infinity, to = -Infinity;
+  const names = new Map(timeline.workers.map((w) => [w.id, w.name]));
+  const byRow = new Map<string, (Bar & { share: number })[]>();
+  let from = Infinity, to = -Infinity, hasDevices = false;
   for (const row of timeline.attempts.rows) {
     const trial = row[index.trial] as number;
     if (!byNumber.has(trial)) continue;
-    const worker = row[index.worker] as number | null;
     const bar = {
       trial, attempt: row[index.attempt] as number,
       outcome: becameOf(String(row[index.outcome]), row[index.attempt] as number, byNumber.get(trial)),
-      from: row[index.started] as number, to: (row[index.finished] as number | null) ?? now, lane: 0,
+      from: row[index.started] as number, to: (row[index.finished] as number | null) ?? now, y: 0, high: 0, share: 1,
     };
+    const devices = (row[index.devices] ?? []) as HeldDevice[];
+    hasDevices ||= devices.length > 0;
+    if (byDevice && devices.length === 0) continue;
     from = Math.min(from, bar.from);
     to = Math.max(to, bar.to);
-    if (!byWorker.has(worker)) byWorker.set(worker, []);
-    byWorker.get(worker)?.push(bar);
+    const nameOf = (worker: number | null) => (worker === null ? "not known" : names.get(worker) ?? `worker ${worker}`);
+    const places: [string, number][] = byDevice ? devices.map((d) => [`${nameOf(d.worker)} GPU ${d.device}`, d.gpu]) : [[nameOf(row[index.worker] as number | null), 1]];
+    for (const [place, share] of places) {
+      if (!byRow.has(place)) byRow.set(place, []);
+      byRow.get(place)?.push({ ...bar, share });
+    }
   }
   const rows: Row[] = [];
   let top = 0;
-  for (const worker of [...timeline.workers, { id: null, name: "not known" }]) {
-    const bars = byWorker.get(worker.id);
+  const order = byDevice ? [...byRow.keys()].sort() : [...new Set([...names.values(), ...byRow.keys()])];
+  for (const name of order) {
+    const bars = byRow.get(name);
     if (!bars) continue;
     bars.sort((a, b) => a.from - b.from || a.trial - b.trial);
-    const ends: number[] = [];
-    for (const bar of bars) {
-      let lane = ends.findIndex((end) => end <= bar.from);
-      if (lane < 0) lane = ends.length;
-      ends[lane] = bar.to;
-      bar.lane = lane;
-    }
-    rows.push({ name: worker.name, bars, lanes: ends.length, top });
-    top += ends.length * LANE + GAP;
+    const high = byDevice ? inShares(bars) : inLanes(bars);
+    rows.push({ name, bars, high, top });
+    top += high + GAP;
   }
-  return { rows, from, to: Math.max(to, from + 1) };
+  return { rows, from, to: Math.max(to, from + 1), hasDevices };
 }
 
 function span(ms: number): string {
@@ -93,13 +130,14 @@ export function TimelineView({ shown: view }: { shown: Shown }) {
   const [zoom, setZoom] = useState<[number, number] | null>(null);
   const [under, setUnder] = useState("");
   const [width, setWidth] = useState(800);
-  const laid = useMemo(() => value && rowsOf(value, view.trials, view.sweep.status === "RUNNING" ? Date.now() : 0), [value, view.trials]);
+  const byDevice = view.options.rows === "devices";
+  const laid = useMemo(() => value && rowsOf(value, view.trials, view.sweep.status === "RUNNING" ? Date.now() : 0, byDevice), [value, view.trials, byDevice]);
   if (trouble) return <section aria-label="timeline" class="view"><p class="doubt">{trouble}</p></section>;
   if (!value || !laid) return <section aria-label="timeline" class="view"><p class="empty">Reading the attempts…</p></section>;
-  if (laid.rows.length === 0) return <section aria-label="timeline" class="view"><p class="empty">No attempt has begun.</p></section>;
+  if (laid.rows.length === 0) return <section aria-label="timeline" class="view"><p class="empty">{byDevice ? <>No attempt held a device. <button onClick={() => view.set({ rows: "" })}>workers</button></> : "No attempt has begun."}</p></section>;
   const [from, to] = zoom ?? [laid.from, laid.to];
   const last = laid.rows[laid.rows.length - 1];
-  const height = last.top + last.lanes * LANE + GAP + BOTTOM;
+  const height = last.top + last.high + GAP + BOTTOM;
   const x = (ms: number, w = width) => LEFT + ((ms - from) / (to - from)) * (w - LEFT - RIGHT);
   const ms = (place: number) => from + ((place - LEFT) / (width - LEFT - RIGHT)) * (to - from);
   const paint = ({ draw, width: w }: Pen) => {
@@ -112,10 +150,10 @@ export function TimelineView({ shown: view }: { shown: Shown }) {
         if (bar.to < from || bar.from > to) continue;
         const left = Math.max(LEFT, x(bar.from, w)), right = Math.min(w - RIGHT, x(bar.to, w));
         draw.fillStyle = OUTCOMES[bar.outcome] ?? FAILED;
-        draw.fillRect(left, row.top + bar.lane * LANE, Math.max(1, right - left - 0.5), LANE - 1.5);
+        draw.fillRect(left, row.top + bar.y, Math.max(1, right - left - 0.5), Math.max(1, bar.high - 1.5));
         if (!(bar.outcome in OUTCOMES)) { // Not by colour alone.
           draw.fillStyle = themed("--back");
-          draw.fillRect(left, row.top + bar.lane * LANE + 3, Math.max(1, right - left - 0.5), 1.5);
+          draw.fillRect(left, row.top + bar.y + bar.high / 2 - 1.5, Math.max(1, right - left - 0.5), 1.5);
         }
       }
     }
@@ -126,9 +164,9 @@ export function TimelineView({ shown: view }: { shown: Shown }) {
   };
   const find = (place: Place): [Row, Bar] | null => {
     for (const row of laid.rows) {
-      const lane = Math.floor((place.y - row.top) / LANE);
-      if (lane < 0 || lane >= row.lanes) continue;
-      const bar = row.bars.find((b) => b.lane === lane && x(b.from) - 1 <= place.x && place.x <= x(b.to) + 1);
+      const y = place.y - row.top;
+      if (y < 0 || y >= row.high) continue;
+      const bar = row.bars.find((b) => b.y <= y && y < b.y + b.high && x(b.from) - 1 <= place.x && place.x <= x(b.to) + 1);
       if (bar) return [row, bar];
     }
     return null;
@@ -139,6 +177,7 @@ export function TimelineView({ shown: view }: { shown: Shown }) {
     <section aria-label="timeline" class="view">
       <div class="bar legend">
         {[...counts].map(([outcome, n]) => <span key={outcome}><i style={{ background: OUTCOMES[outcome] ?? FAILED }} class={outcome in OUTCOMES ? "" : "struck"} /> {outcome} {n}</span>)}
+        {(laid.hasDevices || byDevice) && <Pick label="rows" value={byDevice ? "devices" : "workers"} names={["workers", "devices"]} onPick={(rows) => view.set({ rows: rows === "devices" ? rows : "" })} />}
         {zoom && <button onClick={() => setZoom(null)}>whole time</button>}
       </div>
       <p class="soft note">{under || `${span(laid.to - laid.from)} from ${new Date(laid.from).toLocaleString()}; drag to look closer`}</p>

@@ -61,7 +61,7 @@ export function WorkersView({ shown: view }: { shown: Shown }) {
             <header class="bar">
               <h2>{worker.worker}</h2>
               <span>{worker.state === "away" ? "away: not connected, its trials are waited for" : worker.state}</span>
-              <span class="soft">{worker.is_local ? "this machine" : worker.address}</span>
+              <span class="soft">{worker.is_local ? "this machine" : worker.address}{worker.silent_seconds !== null && `, heard of ${worker.silent_seconds} s ago`}</span>
               {view.want && !worker.is_local && worker.state === "alive" && (
                 <button onClick={() => view.want?.({ verb: "drain", worker: name })}>Let leave…</button>)}
             </header>

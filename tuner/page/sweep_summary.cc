@@ -1,0 +1,99 @@
+#include "tuner/page/sweep_summary.h"
+
+#include <optional>
+
+#include "core/json.h"
+#include "core/time.h"
+#include "tuner/cli/found_job.h"
+#include "tuner/page/page_json.h"
+
+namespace tune {
+namespace {
+
+Result<std::string> StateCounts(Database& database, int64_t experiment) {
+  static constexpr char kSql[] =
+      "SELECT status, count() FROM trials WHERE experiment = ?1 GROUP BY status ORDER BY status";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement rows, database.Kept(kSql));
+  rows->BindAll(experiment);
+  std::string out = "{";
+  while (true) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, rows->Step());
+    if (!has_row) break;
+    if (out.size() > 1) out += ',';
+    AppendJsonString(rows->Text(0), out);
+    out += ':' + std::to_string(rows->Int(1));
+  }
+  return out + "}";
+}
+
+Value ObjectiveList(const FoundSweep& sweep) {
+  Value list = Value::MakeList();
+  for (const Objective& objective : sweep.objectives) list.AsList().emplace_back(objective.metric);
+  return list;
+}
+
+// Of a job: what its program came to.
+Status AppendJob(Database& database, const FoundSweep& sweep, const Clock& clock,
+                 std::string& out) {
+  out += ",\"job\":";
+  if (!IsJob(sweep)) {
+    out += "null";
+    return OkStatus();
+  }
+  TUNE_ASSIGN_OR_RETURN(const FoundJob job, ReadJob(database, sweep, clock, /*asks=*/false));
+  out += "{";
+  AppendField("state", JobStateName(job.state), out);
+  AppendField("reason", job.reason, out);
+  AppendField("exit_status", IsFinal(job.state) ? Value(int64_t{job.exit_status}) : Value(), out);
+  AppendField("command", job.command, out);
+  AppendField("owner", job.owner, out);
+  out += "}";
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<std::string> SummaryJson(Database& database, const FoundSweep& sweep, const Clock& clock) {
+  std::string out = "{";
+  AppendField("name", sweep.name, out);
+  AppendField("status", sweep.status, out);
+  AppendField("metric", sweep.metric, out);
+  AppendField("metrics", ObjectiveList(sweep), out);
+  AppendField("mode", sweep.mode, out);
+  AppendField("scheduler", sweep.scheduler, out);
+  AppendField("seed", sweep.seed, out);
+  AppendField("created_at", FormatInstant(Instant{sweep.created_us}), out);
+  AppendField("finished_at",
+              sweep.finished_us ? Value(FormatInstant(Instant{*sweep.finished_us})) : Value(), out);
+  AppendField("trials_max", TrialCountMax(database, sweep), out);
+  TUNE_ASSIGN_OR_RETURN(const std::string counts, StateCounts(database, sweep.id));
+  out += ",\"counts\":" + counts;
+  TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best, FindBestTrial(database, sweep));
+  TUNE_RETURN_IF_ERROR(AppendJob(database, sweep, clock, out));
+  AppendField("why_no_best", best ? Value() : Value(WhyThereIsNoBest(database, sweep)), out);
+  out += ",\"best\":";
+  if (!best) return out + "null";
+  out += "{";
+  AppendField("number", best->number, out);
+  AppendField("value", best->value, out);
+  AppendField("iteration", best->iteration, out);
+  AppendField("config", best->config, out);
+  return out + "}";
+}
+
+Result<Value> ProvenanceValue(std::string_view stored) {
+  TUNE_ASSIGN_OR_RETURN(const Value all, ParseJson(stored));
+  Value told = Value::MakeMap();
+  for (const char* const key : {"version", "command", "host", "folder", "git", "data", "files"}) {
+    const Value* const value = all.is_map() ? all.Find(key) : nullptr;
+    if (value != nullptr) told.Set(key, *value);
+  }
+  return told;
+}
+
+void AppendLabels(const SweepLabels& labels, std::string& out) {
+  AppendField("note", labels.note, out);
+  AppendField("tags", TagsValue(labels.tags), out);
+}
+
+}  // namespace tune
