@@ -110,6 +110,25 @@ TEST(LiveTable, CurvesOfManyIterationsStayShort) {
   EXPECT_EQ(history.Curve(9).front(), 1);
 }
 
+TEST(LiveTable, AValueFarFromAllOthersDoesNotPressThemFlat) {
+  SweepHistory history;
+  SweepSnapshot snapshot = Sample();
+  snapshot.running.resize(1);
+  const std::vector<double> values = {1e9, 8, 7, 6, 5, 4, 3, 2, 1};
+  for (size_t i = 0; i < values.size(); ++i) {
+    snapshot.elapsed = Seconds(static_cast<double>(10 * i));
+    snapshot.running[0].iteration = static_cast<int64_t>(i + 1);
+    snapshot.running[0].last_value = values[i];
+    snapshot.best->value = values[i];
+    history.See(snapshot, {});
+  }
+  const std::vector<std::string> lines = Plain(snapshot, 120, 40, history);
+  EXPECT_THAT(lines, Contains(AllOf(HasSubstr("worker"), HasSubstr("curve, 1 to 8"))));
+  EXPECT_THAT(lines, Contains(HasSubstr("██▇▆▅▄▃▂▁")));
+  EXPECT_THAT(lines,
+              Contains(AllOf(StartsWith("so far  █"), HasSubstr("▅"), HasSubstr("1e+09 to 1"))));
+}
+
 TEST(LiveTable, APausedSweepSaysHowItGoesOn) {
   SweepSnapshot snapshot;
   snapshot.name = "s";

@@ -114,6 +114,21 @@ StyledLine BestLine(const SweepSnapshot& snapshot) {
       .Add(config);
 }
 
+// What a drawing of these values shows: all of them, but for those that lie far out (Tukey's outer
+// fences: three times the middle half's width beyond it), which would press the others flat.
+std::pair<double, double> ScaleOf(std::vector<double> values) {
+  constexpr double kFarOut = 3;
+  std::erase_if(values, [](double value) { return !std::isfinite(value); });
+  if (values.empty()) return {0, 0};
+  std::sort(values.begin(), values.end());
+  const double lower = values[values.size() / 4];
+  const double upper = values[values.size() - 1 - values.size() / 4];
+  const double far = kFarOut * (upper - lower);
+  if (!(far > 0)) return {values.front(), values.back()};
+  return {*std::lower_bound(values.begin(), values.end(), lower - far),
+          *std::prev(std::upper_bound(values.begin(), values.end(), upper + far))};
+}
+
 // The best value over the time that was looked at.
 StyledLine CourseLine(const SweepSnapshot& snapshot, const SweepHistory& history, size_t width) {
   const auto& best = history.best();
@@ -129,8 +144,9 @@ StyledLine CourseLine(const SweepSnapshot& snapshot, const SweepHistory& history
     while (step + 1 < best.size() && best[step + 1].first.seconds() <= until) ++step;
     if (best[step].first.seconds() <= until) values[cell] = best[step].second;
   }
-  const double low = std::min(best.front().second, best.back().second);
-  const double high = std::max(best.front().second, best.back().second);
+  std::vector<double> steps;
+  for (const auto& [at, value] : best) steps.push_back(value);
+  const auto [low, high] = ScaleOf(std::move(steps));
   return Labelled("so far").Add(Sparkline(values, cells, low, high), Style::kGood).Add(range);
 }
 
@@ -213,18 +229,15 @@ void AppendRunning(const SweepSnapshot& snapshot, const SweepHistory& history, s
   --room;
   const size_t shown = snapshot.running.size() <= room ? snapshot.running.size() : room - 1;
   std::vector<std::vector<double>> curves;
-  double low = std::numeric_limits<double>::infinity();
-  double high = -low;
+  std::vector<double> all;
   for (size_t i = 0; i < shown; ++i) {
     curves.push_back(history.Curve(snapshot.running[i].number));
-    for (const double value : curves.back()) {
-      low = std::min(low, value);
-      high = std::max(high, value);
-    }
+    all.insert(all.end(), curves.back().begin(), curves.back().end());
   }
   // One scale for all, so that they can be compared.
+  const auto [low, high] = ScaleOf(all);
   const std::string scale =
-      low <= high ? "curve, " + ShortNumber(low) + " to " + ShortNumber(high) : "";
+      all.empty() ? "" : "curve, " + ShortNumber(low) + " to " + ShortNumber(high);
   lines.push_back(
       StyledLine(RunningLine(columns, {"trial", "iteration", "last", "best", "running", "worker"},
                              DisplayWidth(scale) <= columns.curve ? scale : "curve", false)
