@@ -138,7 +138,7 @@ def _notebook() -> Any:
 def table_as_html(status: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
     """How a sweep stands, and its best trials."""
     done = status["terminated"] + status["error"]
-    total = status["samples"] if status["samples"] > 0 else "?"
+    total = status["trials_max"] or "?"  # None: no end.
     head = (
         f"<b>{html.escape(status['name'])}</b> {status['status']}, {done} of {total} {'trial' if total == 1 else 'trials'} ended, "
         f"{status['running']} running, {status['error']} failed"

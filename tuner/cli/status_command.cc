@@ -367,7 +367,8 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
                  "sent_bytes_per_hour",
                  "doubts",
                  "tags",
-                 "note"});
+                 "note",
+                 "trials_max"});
   printer.Row({sweep.name,
                sweep.status,
                sweep.metric,
@@ -395,7 +396,8 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
                status.hour_bytes ? Value(*status.hour_bytes) : Value(),
                LinesValue(DoubtLines(status.doubts)),
                TagsValue(sweep.labels.tags),
-               sweep.labels.note});
+               sweep.labels.note,
+               status.trial_count_max >= 0 ? Value(status.trial_count_max) : Value()});
   printer.End();
 }
 
