@@ -589,6 +589,8 @@ class Acting(unittest.TestCase):
             ({"halt": {}}, 400, "invalid_argument", "unknown key 'halt'"),
             ({"stop": {}, "pause": {}}, 400, "invalid_argument", "expected one of pause, unpause, stop, set, drain and note"),
             ({"tuner": 1}, 400, "invalid_argument", "the verb is missing"),
+            ({"delete": {}}, 400, "invalid_argument", "delete: expected one of pause"),
+            ({"resume": {}}, 400, "invalid_argument", "resume: expected one of pause"),
             ({"devices": {}}, 400, "invalid_argument", "devices: expected one of pause, unpause, stop, set, drain and note"),
             ([], 400, "invalid_argument", "the body: expected one of pause"),
             ("{\"stop\": ", 400, "invalid_argument", "the body: 1:10: "),

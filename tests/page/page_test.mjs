@@ -206,6 +206,98 @@ test("a filter takes names and words in quotation marks, spaces around its signs
   await close();
 });
 
+test("a filter takes a number as the table shows it, and a value that is no number is told", async (t) => {
+  sweep(t, "shown", { ...printing("echo acc: $1; echo acc: nan", "acc"), ...grid({ x: [0.123456789, 0.5] }) });
+  const { page, close } = await open("#/shown?trial=0");
+  await page.waitForSelector("aside dd:has-text('0.123457 at iteration 1; last NaN')");
+  await page.fill("input[type=search]", "x=0.123457 last=NaN");
+  await begins(page, [0]);
+  await page.waitForSelector("[aria-label=trials] .soft:has-text('1 shown')");
+  await close();
+});
+
+test("an axis is written with few digits, and its texts do not lie over each other", async (t) => {
+  const name = "a parameter with a name that is far longer than any picture is wide, so that it must be cut at its end";
+  sweep(t, "axes", { ...curve("1 - 1 / (t + 1)", 2), space: { [name]: { randint: [0, 100000000] }, lr: { loguniform: [0.0101, 0.0799] }, nothing: null }, samples: 12, seed: 1 });
+  for (const view of ["slice", "parallel"]) {
+    const { page, close } = await openListening(`#/axes?view=${view}`);
+    await page.waitForFunction(() => globalThis.written.some((text) => /^(0\.02|0\.05)$/.test(text)));
+    const { places, written } = await page.evaluate(() => ({ places: globalThis.places, written: globalThis.written }));
+    assert.ok(!written.includes("nothing"), view);
+    assert.ok(written.some((text) => /^\d(\.\d)?e\+7$/.test(text)), String(written));
+    for (const one of places) {
+      for (const other of places) {
+        const over = one !== other && one.label === other.label && one.text !== other.text && Math.abs(one.y - other.y) < 8 && one.left < other.right && other.left < one.right;
+        assert.ok(!over, `${view}: ${one.text} lies over ${other.text}`);
+      }
+    }
+    await close();
+  }
+});
+
+test("words of an axis stand in the order of the space file", async (t) => {
+  sweep(t, "sizes", { ...curve("1 - 1 / (t + 1)", 2), space: { size: { ordinal: ["small", "medium", "large"] }, x: { uniform: [0, 1] } }, samples: 12, seed: 1 });
+  const { page, close } = await openListening("#/sizes?view=slice");
+  await page.waitForFunction(() => globalThis.written.includes("large"));
+  const left = await page.evaluate(() => ["small", "medium", "large"].map((word) => globalThis.places.find((place) => place.text === word).left));
+  assert.deepEqual([...left].sort((a, b) => a - b), left);
+  await page.goto("about:blank");
+  await page.goto(new URL("/#/sizes?colour=size", address).href);
+  await page.waitForSelector("[aria-label=colours]");
+  assert.match(await page.textContent("[aria-label=colours]"), /size\s+small\s+medium\s+large/);
+  await close();
+});
+
+test("what a killed tuner left is shown up to its last report", async (t) => {
+  const own = mkdtempSync(join(tmpdir(), "tune_page_"));
+  t.after(() => rmSync(own, { recursive: true, force: true }));
+  writeFileSync(join(own, "space.yaml"), "name: killed\nmetric: loss\nmode: min\nsamples: 1\nspace: {x: {uniform: [0, 1]}}\ntrainable: {curve: {value: x, iterations: 1000, seconds: 0.05}}\n");
+  const tuner = spawn(tune, ["run", "space.yaml"], { cwd: own, stdio: "ignore" });
+  const ended = new Promise((resolve) => tuner.once("exit", resolve));
+  const rowsOf = (sql) => { try { return JSON.parse(execFileSync(tune, ["results", "--sql", sql, "--format", "json"], { cwd: own, stdio: ["ignore", "pipe", "ignore"] })); } catch { return []; } };
+  while ((rowsOf("select iterations from trials")[0]?.iterations ?? 0) < 5) await new Promise((resolve) => setTimeout(resolve, 50));
+  tuner.kill("SIGKILL");
+  await ended;
+  const process_ = spawn(tune, ["ui", "--http", "127.0.0.1:0"], { cwd: own, stdio: ["ignore", "pipe", "inherit"] });
+  t.after(() => process_.kill("SIGINT"));
+  const line = await new Promise((resolve) => process_.stdout.once("data", (data) => resolve(String(data))));
+  const { page, close } = await open("#/killed?view=timeline", { at: /http:\S+/.exec(line)[0] });
+  await page.waitForSelector("[aria-label=timeline] .legend:has-text('interrupted 1')");
+  const { ran } = rowsOf("select (julianday(max(reported_at)) - julianday(min(a.started_at))) * 86400 as ran from reports, attempts a")[0];
+  const at = (await texts(page, "[aria-label=trials] th")).findIndex((title) => title.startsWith("seconds"));
+  const told = Number(await page.textContent(`[aria-label=trials] tbody tr td:nth-child(${at + 1})`));
+  assert.ok(Math.abs(told - ran) < 0.01, `${told} and ${ran}`);
+  await close();
+});
+
+test("a menu closes by Escape and by a click beside it, a trial by Escape, and Home and End lead to the ends of the tabs", async () => {
+  const { page, close } = await open("#/photographs?trial=3");
+  const isOpen = () => page.evaluate(() => document.querySelector("details.menu").open);
+  await page.click(".menu summary");
+  assert.ok(await isOpen());
+  await page.keyboard.press("Escape");
+  assert.ok(!(await isOpen()));
+  await page.click(".menu summary");
+  await page.click("h1");
+  assert.ok(!(await isOpen()));
+  await page.click("[role=tab]:text-is('Curves')");
+  await page.keyboard.press("End");
+  await page.waitForSelector("[aria-label=about]");
+  await page.keyboard.press("Home");
+  await page.waitForSelector("[aria-label=curves]");
+  await page.focus("aside button");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("aside", { state: "detached" });
+  await close();
+});
+
+test("where all end nothing is cut off", async () => {
+  const { page, close } = await open();
+  await page.waitForSelector("[aria-label=curves] .note:has-text('bars are the latest cutoffs')");
+  assert.doesNotMatch(await page.textContent("[aria-label=curves] .note"), / at 9\b/); // max_t.
+  await close();
+});
+
 test("a filter takes the sweep's own metric by its full name, and a nested parameter with a point", async (t) => {
   sweep(t, "nested", { ...curve("1 - 1 / (t + 1)", 2), space: { sgd: { nesterov: { grid_search: [true, false] } } }, search: { algorithm: "grid" } });
   const { page, close } = await open("#/nested");
@@ -645,15 +737,18 @@ test("a note and tags are written on the page, and shown beside each sweep of th
   await tags.fill("phase=2\n a b = 3");
   await page.click("form button[type=submit]");
   await page.waitForSelector("form [role=alert]:has-text(\"tag: read 'a b', expected a key without spaces\")");
-  await tags.fill("phase=2\nbaseline");
+  await tags.fill("phase=2\nbaseline\nstatus=odd");
   await page.click("form button[type=submit]");
   await page.waitForSelector("[aria-label=about] .written:has-text('second line')");
-  assert.deepEqual(await texts(page, "[aria-label=about] .tag"), ["baseline", "phase=2"]);
+  assert.deepEqual(await texts(page, "[aria-label=about] .tag"), ["baseline", "phase=2", "status=odd"]);
   await page.click("header button:text-is('all sweeps')");
   await page.waitForSelector("[aria-label=sweeps] tbody tr:has-text('second line')");
   assert.match(page.url(), /view=sweeps/);
   await page.click("[aria-label=sweeps] button.tag:text-is('phase=2')");
   await page.waitForFunction(() => document.querySelector("input[type=search]").value === "phase=2");
+  await page.goBack();
+  await page.click("[aria-label=sweeps] button.tag:text-is('status=odd')"); // Not the column of that name.
+  await page.waitForFunction(() => document.querySelector("input[type=search]").value === "tag:status=odd" && document.querySelectorAll("[aria-label=sweeps] tbody tr").length === 1);
   await page.fill("input[type=search]", "phase=3");
   await page.waitForSelector("[aria-label=sweeps] .empty:text-is('No sweep is shown.')");
   await page.fill("input[type=search]", "phas=3");
@@ -663,6 +758,36 @@ test("a note and tags are written on the page, and shown beside each sweep of th
   await page.waitForSelector("[aria-label=overview]");
   await page.waitForFunction(() => document.title === "endless - tune");
   assert.deepEqual(faults.filter((fault) => !/status of 400/.test(fault)), []);
+  await close();
+});
+
+test("what others write while the form is open stays, and another note is not replaced unasked", async (t) => {
+  const sweep = await runWithPage(t, undefined, ["--tag", "keep=1", "--note", "v1"]);
+  const { page, close } = await open("#/endless?view=about", { at: sweep.at });
+  const { port, searchParams } = new URL(sweep.at);
+  const write = (change) => fetch(`http://127.0.0.1:${port}/api/v1/sweeps/endless/actions`, {
+    method: "POST", body: JSON.stringify({ note: change }), headers: { "Content-Type": "application/json", Authorization: "Bearer " + searchParams.get("key") },
+  });
+  await page.click("[aria-label=about] button:text-is('change')");
+  const [note, tags] = [page.locator("textarea").nth(0), page.locator("textarea").nth(1)];
+  await tags.fill("keep=1\nmine=1");
+  assert.equal((await write({ note: "v2", tags: { late: "1" }, untag: ["keep"] })).status, 200);
+  await page.click("form button[type=submit]");
+  await page.waitForSelector("[aria-label=about] .written:text-is('v2')");
+  assert.deepEqual(await texts(page, "[aria-label=about] .tag"), ["late=1", "mine=1"]);
+  await page.click("[aria-label=about] button:text-is('change')");
+  await note.fill("page's");
+  await tags.fill("late=1\nlate=2");
+  await page.click("form button[type=submit]");
+  await page.waitForSelector("form [role=alert]:has-text('tag: read late twice')");
+  await tags.fill("late=1\nmine=1");
+  assert.equal((await write({ note: "v3" })).status, 200);
+  await page.waitForFunction(async () => (await (await fetch("/api/v1/sweeps/endless")).json()).note === "v3");
+  await page.waitForTimeout(0);
+  await page.waitForFunction(async () => {
+    document.querySelector("form button[type=submit]").click();
+    return document.querySelector("form [role=alert]")?.textContent.includes("Meanwhile somebody wrote: v3");
+  }, undefined, { polling: 200 });
   await close();
 });
 

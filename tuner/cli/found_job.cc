@@ -176,6 +176,7 @@ Result<FoundJob> ReadJob(Database& database, FoundSweep sweep, const Clock& cloc
   job.started_us = trial.started_us;
   job.finished_us = trial.finished_us;
   Understand(sweep, trial, database.path(), clock, asks, job);
+  if (IsFinal(job.state) && !job.finished_us) job.finished_us = sweep.finished_us;  // Never begun.
   const Result<ExperimentSpec> spec = ReadStoredSpec(database, sweep);
   if (!spec.ok()) return job;
   job.resources = DescribeRequest(spec->resources);

@@ -27,8 +27,13 @@ struct FoundJob {
   // out_of_memory, time_limit, no_progress, worker_lost, can_never_run, stopped_by_user; empty
   // where there is nothing to say.
   std::string reason;
-  std::string sentence;   // Of the reason, for a person.
-  int exit_status = 0;    // Of the command that waited for it: the program's own.
+  std::string sentence;  // Of the reason, for a person.
+  int exit_status = 0;   // Of the command that waited for it: the program's own.
+  // Its program's; nothing: it is not over, or was stopped.
+  std::optional<int64_t> program_status() const {
+    const bool has_one = IsFinal(state) && state != JobState::kStopped;
+    return has_one ? std::optional<int64_t>(exit_status) : std::nullopt;
+  }
   std::string resources;  // "1 CPU".
   std::string owner;
   std::string command;  // What runs, as a shell would be told.

@@ -49,11 +49,11 @@ void PrintForProgram(const std::vector<FoundJob>& jobs, RowPrinter& printer) {
   printer.Begin({"name", "state", "reason", "why", "exit_status", "needs", "owner", "command",
                  "created_at", "started_at", "finished_at", "tags", "note"});
   for (const FoundJob& job : jobs) {
-    const bool has_status = IsFinal(job.state) && job.state != JobState::kStopped;
     printer.Row({job.name, JobStateName(job.state), job.reason, job.sentence,
-                 has_status ? Value(int64_t{job.exit_status}) : Value(), job.resources, job.owner,
-                 job.command, FormatInstant(Instant{job.created_us}), TimeOrNull(job.started_us),
-                 TimeOrNull(job.finished_us), TagsValue(job.labels.tags), job.labels.note});
+                 job.program_status() ? Value(*job.program_status()) : Value(), job.resources,
+                 job.owner, job.command, FormatInstant(Instant{job.created_us}),
+                 TimeOrNull(job.started_us), TimeOrNull(job.finished_us),
+                 TagsValue(job.labels.tags), job.labels.note});
   }
   printer.End();
 }

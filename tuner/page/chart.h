@@ -44,6 +44,8 @@ struct Series {
   std::vector<std::pair<double, double>> points;  // Finite.
   // 0: one of many, in the background; 1 to 5: told apart by colour and in another way, too.
   int rank = 0;
+  // Over places that it does not have: between those before and behind them.
+  bool is_bridge = false;
 };
 
 // A share of a whole, with the interval in which it lies.

@@ -95,7 +95,9 @@ std::string DrawSeries(const Series& series, const Axis& x, const Axis& y, const
     return "<circle cx=\"" + Number(plot.X(x.ShareOf(series.points[0].first))) + "\" cy=\"" +
            Number(before) + "\" r=\"2.5\" fill=\"" + look.colour + "\"/>\n";
   }
-  return "<path d=\"" + path + "\"" + Strokes(look) +
+  Look line = look;
+  if (series.is_bridge) line = Look{look.colour, "2 4", 0.8};
+  return "<path d=\"" + path + "\"" + Strokes(line) +
          (series.rank == 0 ? " stroke-opacity=\"0.55\"" : "") + "/>\n";
 }
 

@@ -277,7 +277,7 @@ void RenderColumns(const Chart& chart, const ChartForm& form, std::vector<Styled
   const Axis x{"", Scale::kLinear, -0.3, static_cast<double>(count) - 0.7};
   const Axis y{"", Scale::kLinear, 0, 1};
   for (const Series* const series : InOrder(chart))
-    DrawSeries(*series, x, y, canvas, form.is_ascii);
+    if (!series->is_bridge) DrawSeries(*series, x, y, canvas, form.is_ascii);
   std::vector<std::pair<size_t, std::string>> names, tops, bottoms;
   const size_t room = std::max<size_t>(4, columns / count - 1);
   for (size_t i = 0; i < count; ++i) {

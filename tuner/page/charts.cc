@@ -312,14 +312,16 @@ Result<std::string> TimelineJson(Database& database, const FoundSweep& sweep) {
   static constexpr char kAttemptsSql[] =
       "SELECT t.number AS trial, a.number AS attempt, a.worker AS worker, a.outcome AS outcome,"
       " a.from_iteration AS from_iteration, a.started_us / 1000 AS started,"
-      " a.finished_us / 1000 AS finished, a.devices AS devices FROM trial_rows AS t"
+      " a.finished_us / 1000 AS finished, CASE WHEN a.finished_us IS NULL THEN (SELECT"
+      " max(r.reported_us) / 1000 FROM report_rows AS r WHERE r.trial = t.id AND r.attempt ="
+      " a.number) END AS heard, a.devices AS devices FROM trial_rows AS t"
       " JOIN attempt_rows AS a ON a.trial = t.id WHERE t.experiment = ?1"
       " ORDER BY t.number, a.number";
   // As schemas before 10 have it.
   static constexpr char kOldAttemptsSql[] =
       "SELECT t.number AS trial, a.number AS attempt, a.worker AS worker, a.outcome AS outcome,"
       " a.from_iteration AS from_iteration, a.started_us / 1000 AS started,"
-      " a.finished_us / 1000 AS finished, NULL AS devices FROM trial_rows AS t"
+      " a.finished_us / 1000 AS finished, NULL AS heard, NULL AS devices FROM trial_rows AS t"
       " JOIN attempt_rows AS a ON a.trial = t.id WHERE t.experiment = ?1"
       " ORDER BY t.number, a.number";
   TUNE_ASSIGN_OR_RETURN(const std::string workers, RowsAsJson(database, kWorkersSql, sweep.id));

@@ -257,6 +257,19 @@ Result<std::string> EndsPart(Database& database, const FoundSweep& sweep, const 
   return out;
 }
 
+// What a person wrote.
+std::string LabelsPart(const SweepLabels& labels) {
+  std::string out;
+  for (const std::string& line : NoteLines(labels.note)) out += EscapedMarkdown(line) + "  \n";
+  if (!out.empty()) out += "\n";
+  if (labels.tags.empty()) return out;
+  std::string tags;
+  for (const auto& [key, value] : labels.tags) {
+    tags += (tags.empty() ? "" : ", ") + Code(value.empty() ? key : key + "=" + value);
+  }
+  return out + "Tags: " + tags + "\n\n";
+}
+
 Result<std::string> ReproducePart(Database& database, const FoundSweep& sweep) {
   static constexpr char kSql[] = "SELECT provenance, spec FROM experiments WHERE id = ?1";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
@@ -306,7 +319,7 @@ Result<MarkdownReport> MakeMarkdownReport(Database& database, const FoundSweep& 
   out = "# Sweep " + EscapedMarkdown(sweep.name) + "\n\n" + objectives + ": " +
         Counted(summary.trial_count, "trial") + ", " + sweep.status + ", begun " +
         FormatInstant(Instant{sweep.created_us}) + ", took " + FormatDuration(summary.elapsed) +
-        ".\n\n";
+        ".\n\n" + LabelsPart(sweep.labels);
   TUNE_ASSIGN_OR_RETURN(const std::string searched, SearchedPart(database, sweep));
   out += searched;
   const bool has_front = sweep.objectives.size() > 1;

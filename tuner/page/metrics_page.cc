@@ -222,7 +222,7 @@ Result<std::string> MetricsPage::ReadAttempts() {
   static constexpr char kRetriesSql[] =
       "SELECT count() FROM attempt_rows AS a JOIN attempt_rows AS b"
       " ON b.trial = a.trial AND b.number = a.number - 1"
-      " WHERE a.number > 1 AND b.outcome NOT IN ('running', 'completed', 'stopped')";
+      " WHERE a.number > 1 AND b.outcome NOT IN ('running', 'completed', 'stopped', 'preempted')";
   static constexpr char kBytesSql[] =
       "SELECT coalesce(sum(bytes), 0) FROM checkpoint_rows WHERE state = 'durable'";
   TUNE_ASSIGN_OR_RETURN(const Counts outcomes, ReadCounts(*database_, kOutcomesSql));

@@ -1,5 +1,7 @@
 #include "tuner/page/page_action.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -9,6 +11,8 @@
 namespace tune {
 namespace {
 
+constexpr ControlVerb kActions[] = {ControlVerb::kPause, ControlVerb::kUnpause, ControlVerb::kStop,
+                                    ControlVerb::kSet,   ControlVerb::kDrain,   ControlVerb::kNote};
 constexpr char kExpected[] =
     "expected one of pause, unpause, stop, set, drain and note, such as {\"stop\": {\"trial\": 3}}";
 
@@ -24,7 +28,7 @@ Result<ControlRequest> ReadAction(std::string_view body, std::string_view sweep)
   action->Set("tuner", 1);
   action->Set("sweep", std::string(sweep));
   TUNE_ASSIGN_OR_RETURN(ControlRequest request, DecodeRequest(ToJson(*action)));
-  if (!ChangesSweep(request.verb)) {
+  if (std::find(std::begin(kActions), std::end(kActions), request.verb) == std::end(kActions)) {
     return InvalidArgument(std::string(ControlVerbName(request.verb)) + ": " + kExpected);
   }
   for (std::string& setting : request.settings) {

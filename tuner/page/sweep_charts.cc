@@ -297,6 +297,24 @@ Result<Chart> Slice(Database& database, const FoundSweep& sweep, const std::stri
   return chart;
 }
 
+// A line for each run of neighbours, the first one first, and a bridge between two of them.
+std::vector<Series> LinesThrough(const std::vector<std::pair<double, double>>& places, int rank) {
+  std::vector<Series> lines, bridges;
+  for (const auto& place : places) {
+    const bool is_next = !lines.empty() && lines.back().points.back().first + 1 == place.first;
+    if (!lines.empty() && !is_next) {
+      Series& bridge = bridges.emplace_back();
+      bridge.points = {lines.back().points.back(), place};
+      bridge.is_bridge = true;
+      bridge.rank = rank;
+    }
+    if (!is_next) lines.emplace_back().rank = rank;
+    lines.back().points.push_back(place);
+  }
+  std::move(bridges.begin(), bridges.end(), std::back_inserter(lines));
+  return lines;
+}
+
 Result<Chart> Parallel(Database& database, const FoundSweep& sweep) {
   constexpr size_t kColumnsMax = 11;  // And the metric.
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, ReadSpace(database, sweep));
@@ -322,39 +340,31 @@ Result<Chart> Parallel(Database& database, const FoundSweep& sweep) {
   Axis metric = ValueAxis(sweep, values, chart.notes);
   metric.label = sweep.metric;
   const size_t best_count = std::max<size_t>(1, trials.size() / 10);
-  bool is_best_named = false, is_other_named = false, has_gap = false;
+  bool is_best_named = false, is_other_named = false, has_bridge = false;
   for (size_t i = 0; i < trials.size(); ++i) {
-    Series series;
-    series.rank = i < best_count ? 1 : 0;
-    bool& is_named = series.rank == 1 ? is_best_named : is_other_named;
-    const auto finish = [&] {
-      if (series.points.empty()) return;
-      if (!std::exchange(is_named, true)) {
-        series.name = series.rank == 1
-                          ? "the best tenth: " + Counted(static_cast<int64_t>(best_count), "trial")
-                          : "the other trials";
-      }
-      chart.series.push_back(series);
-      series.points.clear();
-      series.name.clear();
-    };
+    const int rank = i < best_count ? 1 : 0;
+    bool& is_named = rank == 1 ? is_best_named : is_other_named;
+    // The places that it has, and lines between them: pieces of neighbours, and bridges over
+    // others.
+    std::vector<std::pair<double, double>> places;
     for (size_t column = 0; column < chart.columns.size(); ++column) {
       const std::optional<double> place = PlaceOn(chart.columns[column], trials[i].configuration);
-      if (!place) {
-        finish();
-        has_gap = true;
-        continue;
-      }
-      series.points.emplace_back(static_cast<double>(column),
-                                 chart.columns[column].ShareOf(*place));
+      if (place) places.emplace_back(column, chart.columns[column].ShareOf(*place));
     }
-    series.points.emplace_back(static_cast<double>(chart.columns.size()),
-                               std::clamp(metric.ShareOf(trials[i].value), 0.0, 1.0));
-    finish();
+    places.emplace_back(chart.columns.size(),
+                        std::clamp(metric.ShareOf(trials[i].value), 0.0, 1.0));
+    std::vector<Series> lines = LinesThrough(places, rank);
+    if (!std::exchange(is_named, true)) {
+      lines.front().name =
+          rank == 1 ? "the best tenth: " + Counted(static_cast<int64_t>(best_count), "trial")
+                    : "the other trials";
+    }
+    has_bridge |= lines.size() > 1 || places.front().first > 0;
+    std::move(lines.begin(), lines.end(), std::back_inserter(chart.series));
   }
   chart.columns.push_back(std::move(metric));
-  if (has_gap)
-    chart.notes.push_back("a line has a gap where its trial does not have the parameter");
+  if (has_bridge)
+    chart.notes.push_back("a line is broken over the axis of a parameter that its trial lacks");
   return chart;
 }
 

@@ -44,7 +44,7 @@ Status AppendJob(Database& database, const FoundSweep& sweep, const Clock& clock
   out += "{";
   AppendField("state", JobStateName(job.state), out);
   AppendField("reason", job.reason, out);
-  AppendField("exit_status", IsFinal(job.state) ? Value(int64_t{job.exit_status}) : Value(), out);
+  AppendField("exit_status", job.program_status() ? Value(*job.program_status()) : Value(), out);
   AppendField("command", job.command, out);
   AppendField("owner", job.owner, out);
   out += "}";

@@ -38,7 +38,9 @@ constexpr char kRowSql[] =
     "SELECT number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
     " attempts, started_at, finished_at, run_seconds, CASE status WHEN 'RUNNING' THEN"
     " (SELECT a.started_at FROM attempts AS a WHERE a.trial = ?1 AND a.number = t.attempts)"
-    " END AS running_since, config FROM trials AS t WHERE id = ?1";
+    " END AS running_since, CASE status WHEN 'RUNNING' THEN (SELECT max(r.reported_at) FROM reports"
+    " AS r WHERE r.trial = ?1 AND r.attempt = t.attempts) END AS heard_at, config"
+    " FROM trials AS t WHERE id = ?1";
 
 }  // namespace
 

@@ -11,17 +11,20 @@ const lines = (tags: Tags) => Object.entries(tags).map(([key, value]) => tagText
 const specText = (spec: object) =>
   JSON.stringify(spec, null, 2).replace(/\[\n\s*([^[\]{}]*?)\n\s*\]/g, (_, inner: string) => `[${inner.replace(/\n\s*/g, " ")}]`);
 
-function tagsOf(text: string): Tags {
+// A text for the mistake, where there is one.
+function tagsOf(text: string): Tags | string {
   const tags: Tags = {};
   for (const line of text.split("\n").map((l) => l.trim()).filter(Boolean)) {
     const sign = line.indexOf("=");
-    tags[sign < 0 ? line : line.slice(0, sign).trim()] = sign < 0 ? "" : line.slice(sign + 1).trim();
+    const key = sign < 0 ? line : line.slice(0, sign).trim();
+    if (key in tags) return `tag: read ${key} twice, expected it once`;
+    tags[key] = sign < 0 ? "" : line.slice(sign + 1).trim();
   }
   return tags;
 }
 
-// What makes `before` into what stands in the form; null: nothing.
-function changeOf(before: Sweep, note: string, tags: Tags): object | null {
+// What the person has changed of what the form began with; null: nothing. What others write meanwhile stays.
+function changeOf(before: Pick<Sweep, "note" | "tags">, note: string, tags: Tags): { note?: string } | null {
   const added = Object.fromEntries(Object.entries(tags).filter(([key, value]) => before.tags[key] !== value));
   const untag = Object.keys(before.tags).filter((key) => !(key in tags));
   const change = {
@@ -34,10 +37,17 @@ function Editor({ sweep, path, onDone }: { sweep: Sweep; path: string; onDone: (
   const [note, setNote] = useState(sweep.note);
   const [tags, setTags] = useState(lines(sweep.tags));
   const [trouble, setTrouble] = useState("");
+  const [begun, setBegun] = useState({ note: sweep.note, tags: sweep.tags });
   const save = async (e: Event) => {
     e.preventDefault();
-    const change = changeOf(sweep, note, tagsOf(tags));
+    const wanted = tagsOf(tags);
+    if (typeof wanted === "string") return setTrouble(wanted);
+    const change = changeOf(begun, note, wanted);
     if (!change) return onDone();
+    if (change.note !== undefined && sweep.note !== begun.note) {
+      setBegun({ ...begun, note: sweep.note });
+      return setTrouble(`Meanwhile somebody wrote: ${sweep.note || "(nothing)"}\nSave again to put this note in its place.`);
+    }
     try {
       await act(path, { note: change });
       onDone();
@@ -49,7 +59,7 @@ function Editor({ sweep, path, onDone }: { sweep: Sweep; path: string; onDone: (
     <form onSubmit={save}>
       <label>Note<textarea rows={4} value={note} maxLength={10000} onInput={(e) => setNote(e.currentTarget.value)} /></label>
       <label>Tags, one a line: <code>team=vision</code><textarea rows={3} value={tags} onInput={(e) => setTags(e.currentTarget.value)} /></label>
-      {trouble && <p class="doubt" role="alert">{trouble}</p>}
+      {trouble && <p class="doubt written" role="alert">{trouble}</p>}
       <div class="bar"><button type="submit" class="main">Save</button><button type="button" onClick={onDone}>Cancel</button></div>
     </form>
   );

@@ -44,6 +44,9 @@ export interface Sweep extends Summary {
   };
 }
 
+// A tuner runs it.
+export const isLiving = (sweep: Summary) => sweep.status === "RUNNING" || sweep.status === "PAUSED";
+
 export interface Trial {
   number: number;
   status: Status;
@@ -57,6 +60,7 @@ export interface Trial {
   finished_at: string | null;
   run_seconds: number | null; // Of its attempts that have ended.
   running_since: string | null;
+  heard_at: string | null; // When it reported last, of its attempt that runs.
   config: Config;
 }
 

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { AboutView } from "./about";
 import { useActing } from "./act";
 import { readAddress, VIEWS, writeAddress, type View, type ViewName } from "./address";
-import { isReport, pathOf, type Course, type Ranges, type Summary, type Sweep, type TrialDetail, type WorkersNow } from "./api";
+import { isLiving, isReport, pathOf, type Course, type Ranges, type Summary, type Sweep, type Trial, type TrialDetail, type WorkersNow } from "./api";
 import { CompareView } from "./compare";
 import { CurvesView } from "./curves";
 import { FrontView } from "./front";
@@ -25,6 +25,8 @@ const TITLES: { [view in ViewName]: string } = {
   timeline: "Timeline", workers: "Workers", compare: "Compare", about: "About",
 };
 
+const NOBODY = new Map<number, Trial>();
+
 function useView(): [View, (change: Partial<View>) => void] {
   const [view, setView] = useState(() => readAddress(location.hash));
   useEffect(() => {
@@ -37,9 +39,11 @@ function useView(): [View, (change: Partial<View>) => void] {
 
 function Tabs({ now, names, onPick }: { now: ViewName; names: ViewName[]; onPick: (view: ViewName) => void }) {
   const move = (e: KeyboardEvent) => {
-    const step = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
-    if (step === 0) return;
-    const next = names[(names.indexOf(now) + step + names.length) % names.length];
+    const at = names.indexOf(now);
+    const place = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[e.key];
+    if (place === undefined) return;
+    e.preventDefault(); // Home and End scroll the page, too.
+    const next = names[(place + names.length) % names.length];
     onPick(next);
     document.getElementById("tab-" + next)?.focus();
   };
@@ -91,6 +95,7 @@ export function App() {
   const all = rows.value?.list ?? [];
   const leftOut = rows.value?.leftOut ?? 0;
   const metric = sweep.value?.metric ?? "";
+  const living = sweep.value !== null && isLiving(sweep.value);
   const reported = useAnswer<string[]>(rows.value ? path + "/metrics" : "", tick);
   const metrics = useMemo(() => [...new Set([metric, ...(reported.value ?? [])])], [reported.value, metric]);
   // Asked for where a column is shown, ordered or filtered by.
@@ -100,9 +105,9 @@ export function App() {
   const answers = useAnswers<Ranges>(asked.map(rangePath), tick);
   const columns = useMemo(() => {
     const ranges = new Map([...(answers.value?.values() ?? [])].map((r) => [r.metric, r]));
-    return withMetrics(columnsOf(all, metric), metricColumns(metrics, metric, others, ranges));
-  }, [rows.value?.list, metrics, answers.value]);
-  const names = useMemo(() => parameterNames(all), [rows.value?.list]);
+    return withMetrics(columnsOf(all, metric, living), metricColumns(metrics, metric, others, ranges));
+  }, [rows.value?.list, metrics, answers.value, living]);
+  const { names, varying } = useMemo(() => parameterNames(all), [rows.value?.list]);
   const test = useMemo(() => filterOf(view.filter, columns, wordsOf), [view.filter, columns]);
   const sort = view.sort || (sweep.value?.mode === "max" ? "-best" : "best");
   const trials = useMemo(() => sorted(typeof test === "string" ? all : all.filter(test), columns, sort), [rows.value?.list, test, columns, sort]);
@@ -122,9 +127,9 @@ export function App() {
   const acting = useActing(sweep.value, path);
   const trouble = gone || sweeps.trouble || sweep.trouble || rows.trouble || answers.trouble;
   const shown: Shown | null = sweep.value && {
-    path, tick, sweep: sweep.value, all, trials, visible, drawn,
+    path, tick, sweep: sweep.value, all, byNumber: rows.value?.byNumber ?? NOBODY, trials, visible, drawn,
     isVisible: (trial) => visible.has(trial) || (leftOut > 0 && !view.filter && !rows.value?.byNumber.has(trial)),
-    metrics, names, options: view.options,
+    metrics, names, varying, filter: view.filter, options: view.options,
     set: (options) => change({ options: { ...view.options, ...options } }),
     open: (trial) => change({ trial }),
     want: acting.want,

@@ -13,6 +13,14 @@ export interface Place {
   y: number;
 }
 
+// As much of a text as has room.
+export function cut(draw: CanvasRenderingContext2D, text: string, room: number): string {
+  if (draw.measureText(text).width <= room) return text;
+  let length = text.length - 1;
+  while (length > 1 && draw.measureText(text.slice(0, length) + "…").width > room) --length;
+  return text.slice(0, length) + "…";
+}
+
 interface Props {
   label: string;
   height: number;

@@ -1,5 +1,6 @@
 // The chosen trials beside each other.
 import { useState } from "preact/hooks";
+import { isLiving } from "./api";
 import { COLOURS } from "./colour";
 import { parameters, seconds, shown } from "./rows";
 import type { Shown } from "./view";
@@ -12,7 +13,7 @@ export function CompareView({ shown: view }: { shown: Shown }) {
     [view.sweep.metric, trials.map((t) => t.best_value)],
     ["at", trials.map((t) => t.best_iteration)],
     ["iterations", trials.map((t) => t.iterations)],
-    ["seconds", trials.map(seconds)],
+    ["seconds", trials.map((t) => seconds(t, isLiving(view.sweep)))],
     ["ended by", trials.map((t) => t.stop_reason ?? t.status)],
     ...view.names.map((name): [string, (string | number | boolean | null | undefined)[]] => [name, trials.map((t) => parameters(t).get(name))]),
   ];

@@ -1,18 +1,19 @@
 // Learning curves over each other; the chosen ones stand out.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { isReport, type Course, type Curve, type Curves } from "./api";
+import { isReport, type Config, type Course, type Curve, type Curves, type Rung, type Sweep } from "./api";
 import { COLOURS, ramp, themed } from "./colour";
 import { useAnswer } from "./live";
 import { Pick } from "./pick";
 import { printable } from "./printable";
 import { parameters, shown } from "./rows";
-import { domainOf, scaleOf } from "./scale";
+import { domainOf, scaleOf, tickText, type Scale } from "./scale";
 import { axis, valueAxis } from "./values";
 import type { Shown } from "./view";
 
 const HEIGHT = 320;
 const FEW = 100;
+const WORDS_MAX = 12; // Of a legend.
 
 // No iteration lies between two others.
 const WHOLE = [1, 2, 5].flatMap((n) => Array.from({ length: 16 }, (_, power) => n * 10 ** power)).sort((a, b) => a - b);
@@ -30,14 +31,20 @@ export function smoothed(values: (number | null)[], weight: number): (number | n
   });
 }
 
+// At a scheduler's last iteration all end, whatever they have: nothing is cut off there.
+function maxT(sweep: Sweep): number {
+  const options = Object.values((sweep.spec.scheduler ?? {}) as Config)[0] as { max_t?: number } | undefined;
+  return options?.max_t ?? Infinity;
+}
+
 // Cutoffs of the rungs as short bars over their milestone.
-function drawRungs(plot: uPlot, course: Course, on: (value: number) => number) {
+function drawRungs(plot: uPlot, rungs: Rung[], on: (value: number) => number) {
   const { ctx } = plot;
   ctx.save();
   ctx.strokeStyle = ctx.fillStyle = themed("--warn");
   ctx.lineWidth = 2 * devicePixelRatio;
   ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
-  for (const { rung, cutoff } of course.rungs) {
+  for (const { rung, cutoff } of rungs) {
     if (cutoff === null) continue;
     const x = plot.valToPos(rung, "x", true), y = plot.valToPos(on(cutoff), "y", true);
     if (!Number.isFinite(y) || x < plot.bbox.left - 1 || x > plot.bbox.left + plot.bbox.width + 1) continue;
@@ -79,10 +86,22 @@ export function CurvesView({ shown: view, course }: { shown: Shown; course: Cour
   );
 }
 
+// Which colour is which value.
+function ColourLegend({ name, scale }: { name: string; scale: Scale }) {
+  const parts: [number, string][] = scale.kind === "words"
+    ? scale.words.slice(0, WORDS_MAX).map((word) => [scale.at(word) ?? 0, word]) : [0, 0.25, 0.5, 0.75, 1].map((at) => [at, tickText(scale.value(at))]);
+  return (
+    <div class="bar legend" aria-label="colours">
+      {name} {parts.map(([at, text]) => <span key={at}><i style={{ background: ramp(at) }} /> {text}</span>)}
+      {scale.words.length > parts.length && <span class="soft">and {scale.words.length - parts.length} more</span>}
+    </div>
+  );
+}
+
 function Plot({ view, data, course, weight }: { view: Shown; data: Curves; course: Course | null; weight: number }) {
   const { options, sweep, drawn } = view;
   const box = useRef<HTMLDivElement>(null);
-  const [under, setUnder] = useState<number | null>(null);
+  const [under, setUnder] = useState("");
   const isLog = options.log === "y";
   const isTime = options.over === "seconds";
   const curves = data.curves.filter((c) => view.isVisible(c.trial) || drawn.includes(c.trial));
@@ -91,6 +110,10 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
   const numbers = curves.map((c) => c.trial).join();
   const y = useMemo(() => valueAxis(curves.flatMap((c) => c.values), isLog), [data, isLog, numbers]);
   const drawable = curves.filter((c) => c.values.some(y.has));
+  const cut = course?.rungs.filter((r) => r.cutoff !== null && r.rung < maxT(sweep)) ?? [];
+
+  const cell = (c: Curve) => { const t = options.colour ? view.byNumber.get(c.trial) : undefined; return t && parameters(t).get(options.colour); };
+  const scale = options.colour ? scaleOf(drawable.map(cell), domainOf(sweep.spec.space, options.colour)) : null;
 
   useEffect(() => {
     const element = box.current;
@@ -98,9 +121,6 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
     const xs = (c: Curve) => (isTime ? c.seconds : c.iterations);
     const ys = (c: Curve) => c.values.map((v) => (y.has(v) ? y.inside(v as number) : null));
     const placed = (values: (number | null)[]) => values.map((v) => (v === null ? null : y.on(v)));
-    const byNumber = new Map(view.all.map((t) => [t.number, t]));
-    const cell = (c: Curve) => { const t = byNumber.get(c.trial); return t && options.colour ? parameters(t).get(options.colour) : undefined; };
-    const scale = options.colour ? scaleOf(drawable.map(cell), domainOf(sweep.spec.space, options.colour)) : null;
     const pale = drawable.length > 30 || drawn.length > 0;
     const thin = Math.max(0.15, Math.min(1, 10 / Math.sqrt(drawable.length))); // Of very many, one over the other: where they are dense is seen.
     const colour = (c: Curve, i: number) => {
@@ -114,7 +134,14 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
       ...drawable.map((c) => [xs(c), placed(weight > 0 ? smoothed(ys(c), weight) : ys(c))]),
       ...raw.map((c) => [xs(c), placed(ys(c))]),
     ] as uPlot.AlignedData[]);
-    let focused: number | null = null;
+    let focused: Curve | null = null;
+    const tell = (self: uPlot) => {
+      if (!focused) return setUnder("");
+      const x = self.cursor.idx === null || self.cursor.idx === undefined ? null : self.data[0][self.cursor.idx];
+      const at = x === null ? -1 : xs(focused).indexOf(x as number);
+      const value = focused.values[at] ?? null;
+      setUnder(`trial ${focused.trial}${value === null ? "" : `, ${shown(value)} at ${isTime ? `${shown(focused.seconds[at])} s` : focused.iterations[at]}`}`);
+    };
     const plot = new uPlot(
       {
         width: Math.max(240, element.clientWidth),
@@ -133,17 +160,18 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
           ...raw.map((c, i): uPlot.Series => ({ label: String(c.trial), stroke: colour(c, i), width: 0.6, alpha: 0.3, spanGaps: true, points: { show: false } })),
         ],
         hooks: {
-          setSeries: [(_, index) => {
-            focused = index === null || index === 0 ? null : drawable[(index - 1) % drawable.length].trial;
-            setUnder(focused);
+          setSeries: [(self, index) => {
+            focused = index === null || index === 0 ? null : drawable[(index - 1) % drawable.length];
+            tell(self);
           }],
-          draw: [(self) => { if (course && !isTime && data.metric === sweep.metric) drawRungs(self, course, y.on); }],
+          setCursor: [(self) => { if (focused) tell(self); }],
+          draw: [(self) => { if (!isTime && data.metric === sweep.metric) drawRungs(self, cut, y.on); }],
         },
       },
       table,
       element,
     );
-    const pick = () => focused !== null && view.open(focused);
+    const pick = () => focused && view.open(focused.trial);
     plot.over.addEventListener("click", pick);
     const resize = new ResizeObserver(() => plot.setSize({ width: Math.max(240, element.clientWidth), height: HEIGHT }));
     resize.observe(element);
@@ -153,18 +181,18 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
     };
   }, [data, y, course?.rungs.length, isLog, isTime, weight, options.colour, drawn.join(), drawable.map((c) => c.trial).join()]);
 
-  const cut = course?.rungs.filter((r) => r.cutoff !== null) ?? [];
   return (
     <>
       <p class="soft note">
-        {under !== null ? `trial ${under}: click to open it` : `${drawable.length} shown`}
+        {under ? `${under}: click to open it` : `${drawable.length} shown`}
         {curves.length > drawable.length && `, ${curves.length - drawable.length} have nothing ${isLog ? "above 0" : "that can be drawn"}`}
-        {leftOut > 0 && `, ${leftOut} of very many left out (the best half and chosen ones are all there)`}
+        {leftOut > 0 && `, ${leftOut} of very many left out (the best ${Math.floor(data.curves.length / 2)} and chosen ones are there)`}
         {y.note && `, ${y.note}`}
         {data.stride > 1 && `, one point of ${data.stride}`}
         {weight > 0 && ", smoothed above the thin lines of what was reported"}
         {cut.length > 0 && !isTime && data.metric === sweep.metric && `; bars are the latest cutoffs: ${cut.map((r) => `${shown(r.cutoff)} at ${r.rung}`).join(", ")}`}
       </p>
+      {scale && <ColourLegend name={options.colour} scale={scale} />}
       {drawable.length === 0 ? <p class="empty">Nothing is reported yet.</p> : <div class="plot" ref={box} />}
     </>
   );

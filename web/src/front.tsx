@@ -31,7 +31,7 @@ export function FrontView({ shown: view }: { shown: Shown }) {
       <div class="bar">
         <Pick label="x" value={names[xAt]} names={names} onPick={(name) => view.set({ x: name })} />
         <Pick label="y" value={names[yAt]} names={names} onPick={(name) => view.set({ y: name })} />
-        <span class="soft">{value.front.length} of {value.trials.length} trials are on the front (large dots): none is better in all of {names.join(", ")}</span>
+        <span class="soft">{value.front.length} of {value.trials.length} {value.trials.length === 1 ? "trial is" : value.front.length === 1 ? "trials is" : "trials are"} on the front (large dots): none is better in all of {names.join(", ")}</span>
       </div>
       {trials.length === 0 ? <p class="empty">No trial has reported all of {names.join(", ")} yet.</p> : (
         <Scatter label={`${names[yAt]} over ${names[xAt]}`} x={x} y={y}

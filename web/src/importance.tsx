@@ -13,9 +13,9 @@ export function ImportanceView({ shown: view }: { shown: Shown }) {
     <section aria-label="importance" class="view">
       {value.why_not && <p class="empty">{value.why_not}</p>}
       {value.metrics?.map((one) => (
-        <table key={one.metric} class="bars">
+        <div key={one.metric} class="sideways"><table class="bars">
           <caption class="soft">
-            {one.metric}: from {one.trials} trials{one.iteration !== null && `, compared at iteration ${one.iteration}, since the scheduler stopped some early`};
+            {one.metric}: from {one.trials} trials{(view.sweep.counts.ERROR ?? 0) > 0 && " that did not fail"}{one.iteration !== null && `, compared at iteration ${one.iteration}, since the scheduler stopped some early`};
             nine tenths of such sweeps would show a share within the thin line{value.is_behind && "; being weighed anew"}
           </caption>
           <thead><tr><th>parameter</th><th>share</th><th><span class="hidden">bar</span></th></tr></thead>
@@ -34,7 +34,7 @@ export function ImportanceView({ shown: view }: { shown: Shown }) {
               </tr>
             ))}
           </tbody>
-        </table>
+        </table></div>
       ))}
     </section>
   );

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { SweepActions, type Acting } from "./act";
-import type { Course, Sweep } from "./api";
+import { isLiving, type Course, type Sweep } from "./api";
 import { COLOURS } from "./colour";
 import { shown } from "./rows";
 import { TIME_STEPS, timeTexts } from "./scale";
@@ -17,7 +17,8 @@ function BestSoFar({ course, sweep }: { course: Course; sweep: Sweep }) {
     const element = box.current;
     if (!element || course.best.length < 2) return;
     const begin = new Date(sweep.created_at).getTime();
-    const end = sweep.finished_at ? new Date(sweep.finished_at).getTime() : Date.now();
+    const last = new Date(course.best[course.best.length - 1].at).getTime();
+    const end = sweep.finished_at ? new Date(sweep.finished_at).getTime() : isLiving(sweep) ? Date.now() : last;
     const xs = [...course.best.map((b) => (new Date(b.at).getTime() - begin) / 1000), (end - begin) / 1000];
     const ys = [...course.best, course.best[course.best.length - 1]].map((b) => (y.has(b.value) ? y.on(b.value) : null));
     const plot = new uPlot({
@@ -71,6 +72,8 @@ export function Overview({ sweep, course, want }: { sweep: Sweep; course: Course
           : sweep.best
             ? <div>best: trial {sweep.best.number}, {sweep.metric} <strong>{shown(sweep.best.value)}</strong> at iteration {sweep.best.iteration}</div>
             : <div class="soft">best: none, {sweep.why_no_best}</div>}
+        {isLiving(sweep) && !sweep.counts.RUNNING && (sweep.counts.PAUSED ?? 0) > 0 && (
+          <div class="soft">nothing runs: {sweep.counts.PAUSED} {sweep.counts.PAUSED === 1 ? "trial is" : "trials are"} paused, as the view Workers tells</div>)}
         {saved && <div class="soft">{saved}</div>}
         <SweepActions sweep={sweep} want={want} />
         {sweep.doubts.map((doubt) => <p class="doubt" key={doubt}>in doubt: {doubt}</p>)}

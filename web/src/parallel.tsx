@@ -1,11 +1,12 @@
 // Parallel coordinates: an axis for each parameter and one for the metric; a trial is a line. Dragging over an axis filters by it,
 // a click on a word of an axis too, so that table, curves and address follow.
 import { useState } from "preact/hooks";
-import { Canvas, type Pen, type Place } from "./canvas";
-import { COLOURS, ramp, themed } from "./colour";
-import { filterText, parameters, shown, type Cell } from "./rows";
+import { Canvas, cut, type Pen, type Place } from "./canvas";
+import { COLOURS, ramp, themed, useDark } from "./colour";
+import { filterParts, filterText, parameters, shown, type Cell } from "./rows";
 import { domainOf, scaleOf, shareOf, type Scale } from "./scale";
 import type { Trial } from "./api";
+import { sizeShown } from "./values";
 import type { Shown } from "./view";
 
 const HEIGHT = 340;
@@ -13,14 +14,6 @@ const TOP = 34, BOTTOM = 16, SIDE = 70;
 const LINES_MAX = 2000; // The best ones where there are more.
 const AXES_MAX = 12;
 const AXIS_ROOM = 90; // Between two axes; where the screen is narrower, the drawing scrolls.
-
-// As much of a text as has room.
-function cut(draw: CanvasRenderingContext2D, text: string, room: number): string {
-  if (draw.measureText(text).width <= room) return text;
-  let length = text.length - 1;
-  while (length > 1 && draw.measureText(text.slice(0, length) + "…").width > room) --length;
-  return text.slice(0, length) + "…";
-}
 
 interface Axis {
   name: string; // As a filter names it.
@@ -31,17 +24,35 @@ interface Axis {
 // Decimal digits that tell one place of the axis from the next.
 const bound = (scale: Scale, at: number) => String(Number(scale.value(Math.max(0, Math.min(1, at))).toPrecision(4)));
 
+// The part of an axis that the filter leaves, from 0 to 1; null: all of it.
+function keptOf(filter: string, { name, scale }: Axis): [number, number] | null {
+  let [low, high] = [0, 1];
+  for (const part of filterParts(filter)) {
+    if (part.name !== name) continue;
+    const at = scale.at(scale.kind === "words" ? part.value : Number(part.value));
+    if (at === null) continue;
+    if (part.operator.startsWith(">")) low = Math.max(low, at);
+    if (part.operator.startsWith("<")) high = Math.min(high, at);
+    if (part.operator === "=" || part.operator === "==") [low, high] = [at - 0.02, at + 0.02];
+  }
+  return low <= 0 && high >= 1 ? null : [Math.max(0, low), Math.min(1, high)];
+}
+
 export function ParallelView({ shown: view }: { shown: Shown }) {
   const { sweep, drawn } = view;
   const [under, setUnder] = useState<string>("");
-  const names = view.names.slice(0, AXES_MAX - 1);
+  const names = view.varying.slice(0, AXES_MAX - 1);
   const space = sweep.spec.space;
+  const most = sizeShown(view.all.map((t) => t.best_value));
+  const valueOf = (t: Trial) => (t.best_value !== null && Math.abs(t.best_value) <= most ? t.best_value : null);
+  const far = view.trials.filter((t) => t.best_value !== null && valueOf(t) === null).length;
+  const isDark = useDark();
   const axes: Axis[] = [
     ...names.map((name): Axis => {
       const cell = (t: Trial) => parameters(t).get(name);
       return { name, cell, scale: scaleOf(view.all.map(cell), domainOf(space, name)) };
     }),
-    { name: sweep.metric, cell: (t) => t.best_value, scale: scaleOf(view.all.map((t) => t.best_value)) },
+    { name: sweep.metric, cell: (t) => valueOf(t), scale: scaleOf(view.all.map(valueOf)) },
   ];
   const share = shareOf(view.all.map((t) => t.best_value), sweep.mode);
   const isFiltered = view.trials.length < view.all.length;
@@ -60,9 +71,10 @@ export function ParallelView({ shown: view }: { shown: Shown }) {
         const at = axis.scale.at(axis.cell(trial));
         return at === null ? [] : [{ i, x: x(i, width), y: y(at) }];
       });
-      // Over the axes that it does not have it goes on as a thinner line.
+      // Over the axes that it does not have it goes on broken.
       for (const isBridge of [false, true]) {
-        draw.lineWidth = isBridge ? thick / 3 : thick;
+        draw.lineWidth = thick;
+        draw.setLineDash(isBridge ? [2, 4] : []);
         draw.beginPath();
         places.forEach((to, n) => {
           const from = places[n - 1];
@@ -72,10 +84,11 @@ export function ParallelView({ shown: view }: { shown: Shown }) {
         });
         draw.stroke();
       }
+      draw.setLineDash([]);
     };
     for (const trial of others) line(trial, themed("--line"), 1);
     const alpha = lines.length > 300 ? 0.35 : 0.75;
-    for (const trial of lines) { const s = share(trial.best_value); line(trial, s === null ? themed("--curve") : ramp(s, alpha), 1.2); }
+    for (const trial of lines) { const s = share(trial.best_value); line(trial, s === null ? themed("--curve") : ramp(isDark ? s : 1 - s, alpha), s !== null && s > 0.9 ? 1.8 : 1.2); }
     for (const trial of view.all) {
       const at = drawn.indexOf(trial.number);
       if (at >= 0) line(trial, COLOURS[at % COLOURS.length], 3);
@@ -88,6 +101,16 @@ export function ParallelView({ shown: view }: { shown: Shown }) {
       draw.moveTo(left, y(0));
       draw.lineTo(left, y(1));
       draw.stroke();
+      // What the filter leaves of it.
+      const kept = keptOf(view.filter, axis);
+      if (kept) {
+        draw.strokeStyle = themed("--accent");
+        draw.lineWidth = 5;
+        draw.beginPath();
+        draw.moveTo(left, y(kept[0]));
+        draw.lineTo(left, y(kept[1]));
+        draw.stroke();
+      }
       const isLast = i === axes.length - 1;
       draw.textAlign = isLast ? "left" : "right";
       const gap = (width - 2 * SIDE) / Math.max(1, axes.length - 1);
@@ -135,14 +158,16 @@ export function ParallelView({ shown: view }: { shown: Shown }) {
   return (
     <section aria-label="parallel" class="view">
       <p class="soft note">
-        {under || `drag along an axis to filter by it, click on a word to keep it, click on a numeric axis to take its filter away; light lines are better`}
-        {view.names.length > names.length && `; ${view.names.length - names.length} more parameters have no axis`}
+        {under || `drag along an axis to filter by it, click on a word to keep it, click on a numeric axis to take its filter away; ${isDark ? "light" : "dark"} lines are better`}
+        {sweep.metrics.length > 1 && `; by ${sweep.metric} alone`}
+        {far > 0 && `; ${far} far beyond the others have no place on the last axis`}
+        {view.varying.length > names.length && `; ${view.varying.length - names.length} more parameters have no axis`}
         {view.trials.length > lines.length && `; the best ${lines.length} of ${view.trials.length} are drawn`}
       </p>
       <div class="sideways" tabIndex={0} style={{ "--least": `${2 * SIDE + (axes.length - 1) * AXIS_ROOM}px` }}>
       <Canvas label="parallel coordinates" height={HEIGHT} paint={paint} onClick={click} onDrag={drag}
         onMove={(place) => setUnder(place ? (() => { const a = nearest(place, widthOf()); return a.scale.kind === "words" ? a.name : `${a.name} ${shown(Number(bound(a.scale, atOf(place.y))))}`; })() : "")}
-        when={[view.all, view.trials, drawn.join()]} />
+        when={[view.all, view.trials, drawn.join(), view.filter, isDark]} />
       </div>
     </section>
   );

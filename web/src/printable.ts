@@ -2,7 +2,7 @@
 // shown as in the terminal, "\x1b" and "\u202e", in whatever the page says.
 import { options, type VNode } from "preact";
 
-const HIDDEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+const HIDDEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/;
 const ALL_HIDDEN = new RegExp(HIDDEN, "g");
 const SAID = ["title", "aria-label"];
 

@@ -11,6 +11,7 @@ export interface Column<T = Trial> {
   isParameter?: boolean;
   metric?: string;
   isExtra?: boolean; // Shown where it is asked for.
+  isTime?: boolean; // Its cells are times, of which a beginning is enough: 2026-11-28.
 }
 
 export function flat(config: Config, before = ""): Map<string, Cell> {
@@ -32,9 +33,14 @@ export function parameters(trial: Trial): Map<string, Cell> {
   return found;
 }
 
-// How long its attempts took; of one that runs whole seconds up to now, which is not known in a report.
-export function seconds(trial: Trial): number | null {
+// How long its attempts took; of one that runs whole seconds up to now, which is not known in a report. Where its tuner is gone it ran
+// up to its last report, as far as is known.
+export function seconds(trial: Trial, isLiving: boolean): number | null {
   if (trial.run_seconds === null || trial.attempts === 0) return null;
+  if (trial.running_since && !isLiving) {
+    const ran = trial.heard_at ? (Date.parse(trial.heard_at) - Date.parse(trial.running_since)) / 1000 : 0;
+    return Math.round((trial.run_seconds + ran) * 1e3) / 1e3;
+  }
   if (trial.running_since) {
     const since = (Date.now() - new Date(trial.running_since).getTime()) / 1000;
     return isReport ? null : Math.floor(trial.run_seconds + Math.max(0, since)); // The clocks of two machines may differ.
@@ -42,7 +48,10 @@ export function seconds(trial: Trial): number | null {
   return Math.round(trial.run_seconds * 1e6) / 1e6; // What a clock measures, without what adding it up has left behind.
 }
 
-export function columnsOf(trials: Trial[], metric: string): Column[] {
+// A value that was reported and is no number is told.
+export const lastOf = (trial: Trial): Cell => trial.last_value ?? (trial.iterations > 0 ? "NaN" : null);
+
+export function columnsOf(trials: Trial[], metric: string, isLiving: boolean): Column[] {
   const names = new Set<string>();
   for (const trial of trials) for (const name of parameters(trial).keys()) names.add(name);
   return [
@@ -50,12 +59,12 @@ export function columnsOf(trials: Trial[], metric: string): Column[] {
     { name: "status", title: "status", cell: (t) => t.status },
     { name: "best", title: metric, cell: (t) => t.best_value },
     { name: "at", title: "at", cell: (t) => t.best_iteration },
-    { name: "last", title: "last", other: rangeTitle("last", metric), cell: (t) => t.last_value },
+    { name: "last", title: "last", other: rangeTitle("last", metric), cell: lastOf },
     { name: "iterations", title: "iterations", cell: (t) => t.iterations },
     ...[...names].map((name): Column => ({
       name: "param:" + name, title: name, other: name.replaceAll("/", "."), cell: (t) => parameters(t).get(name) ?? null, isParameter: true,
     })),
-    { name: "seconds", title: "seconds", cell: seconds },
+    { name: "seconds", title: "seconds", cell: (t) => seconds(t, isLiving) },
     { name: "attempts", title: "attempts", cell: (t) => t.attempts },
     { name: "why", title: "ended by", cell: (t) => t.stop_reason },
   ];
@@ -143,6 +152,18 @@ const asValue = (value: string) => (value === "" || /\s|^"/.test(value) ? JSON.s
 // A test as a person would write it.
 export const filterText = (name: string, operator: string, value: string) => asName(name) + operator + asValue(value);
 
+// By as much of the time as was written.
+function isTimeTo(time: string, operator: string, value: string): boolean {
+  const begin = time.slice(0, value.length);
+  switch (operator) {
+    case "<": return begin < value;
+    case "<=": return begin <= value;
+    case ">": return begin > value;
+    case ">=": return begin >= value;
+    default: return (begin === value) === (operator !== "!=");
+  }
+}
+
 const words = new WeakMap<Trial, string>();
 export function wordsOf(trial: Trial): string {
   let found = words.get(trial);
@@ -167,13 +188,17 @@ export function filterOf<T>(text: string, columns: Column<T>[], wordsOf: (row: T
     const column = columns.find((c) => c.title === name || c.name === name) ?? columns.find((c) => c.other === name);
     if (!column) return `there is no column ${name}; known are ${columns.map((c) => asName(c.title)).join(", ")}`;
     const number = value === "" ? NaN : Number(value);
+    if (column.isTime) {
+      tests.push((t) => isTimeTo(String(column.cell(t) ?? ""), operator, value));
+      continue;
+    }
     if ((operator.startsWith("<") || operator.startsWith(">")) && Number.isNaN(number)) {
       return `${part}: read '${value}', expected a number`;
     }
     tests.push((t) => {
       const cell = column.cell(t);
       const same = cell !== null && (typeof cell === "number" && !Number.isNaN(number)
-        ? cell === number : String(cell).toLowerCase() === value.toLowerCase());
+        ? cell === number || shown(cell) === value : String(cell).toLowerCase() === value.toLowerCase());
       if (operator === "=" || operator === "==") return same;
       if (operator === "!=") return !same;
       if (typeof cell !== "number") return false;

@@ -1,7 +1,7 @@
 // Where values lie on an axis: numbers on a linear or logarithmic one, anything else in equal steps.
 import type { Config } from "./api";
 import type { Cell } from "./rows";
-import { shown } from "./rows";
+import { tickTexts } from "./values";
 
 export interface Scale {
   kind: "linear" | "log" | "words";
@@ -18,15 +18,26 @@ export interface Scale {
 const DOMAINS = ["choice", "ordinal", "uniform", "quniform", "loguniform", "qloguniform", "randint", "qrandint", "lograndint",
   "qlograndint", "randn", "qrandn", "grid_search"];
 
-// The domain that the space file gives a parameter ("a/b"): "loguniform", "choice"; "" where it is not known.
-export function domainOf(space: Config | undefined, name: string): string {
+const LISTS = ["choice", "ordinal", "grid_search"];
+
+export interface Domain {
+  kind: string; // "loguniform", "choice"; "" where it is not known.
+  words: string[]; // Of a list of options, in its order.
+}
+
+// The domain that the space file gives a parameter ("a/b").
+export function domainOf(space: Config | undefined, name: string): Domain {
+  const none = { kind: "", words: [] };
   let node: unknown = space;
   for (const part of name.split("/")) {
-    if (node === null || typeof node !== "object") return "";
+    if (node === null || typeof node !== "object") return none;
     node = (node as Config)[part];
   }
-  if (node === null || typeof node !== "object") return "";
-  return Object.keys(node).find((key) => DOMAINS.includes(key)) ?? "";
+  if (node === null || typeof node !== "object") return none;
+  const kind = Object.keys(node).find((key) => DOMAINS.includes(key)) ?? "";
+  const options = (node as Config)[kind];
+  const isList = LISTS.includes(kind) && Array.isArray(options);
+  return { kind, words: isList ? options.map((o) => (o !== null && typeof o === "object" ? JSON.stringify(o) : String(o))) : [] };
 }
 
 // Seconds between two ticks of a time axis.
@@ -42,9 +53,10 @@ export function timeTexts(seconds: number[]): string[] {
   return seconds.map((s) => (s === 0 ? "0" : `${Number((s / (unit as number)).toFixed(digits))} ${name}`));
 }
 
-function niceTicks(low: number, high: number): number[] {
+// `isWhole`: nothing lies between two whole numbers.
+function niceTicks(low: number, high: number, isWhole: boolean): number[] {
   const span = high - low || 1;
-  const raw = span / 6;
+  const raw = Math.max(span / 6, isWhole ? 1 : 0);
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw) ?? raw;
   const first = Math.ceil(low / step);
@@ -54,24 +66,49 @@ function niceTicks(low: number, high: number): number[] {
   return Array.from({ length: count }, (_, i) => (first + i) * step);
 }
 
+function linearTicks(low: number, high: number, isWhole: boolean, at: (n: number) => number): { at: number; text: string }[] {
+  const ticks = niceTicks(low, high, isWhole);
+  const texts = tickTexts(ticks);
+  return ticks.map((tick, i) => ({ at: at(tick), text: texts[i] }));
+}
+
 function logTicks(low: number, high: number): number[] {
   const out = [];
   for (let power = Math.ceil(Math.log10(low) - 1e-9); power <= Math.log10(high) + 1e-9; ++power) out.push(10 ** power);
   const step = Math.ceil(out.length / 6);
-  return out.length >= 2 ? out.filter((_, i) => i % step === 0) : [low, high];
+  if (out.length >= 2) return out.filter((_, i) => i % step === 0);
+  const between = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); ++power) {
+    for (const digit of [1, 2, 5]) if (digit * 10 ** power >= low && digit * 10 ** power <= high) between.push(digit * 10 ** power);
+  }
+  return between.length >= 2 ? between : [low, high];
+}
+
+// Three digits tell where on the axis it is.
+export function tickText(tick: number): string {
+  const rounded = Number(tick.toPrecision(3));
+  return rounded !== 0 && (Math.abs(rounded) >= 1e6 || Math.abs(rounded) < 1e-4) ? rounded.toExponential() : String(rounded);
 }
 
 // Values this far apart lie on a logarithmic axis where nobody has said otherwise.
 const AUTO_LOG = 1000;
 
-export function scaleOf(cells: (Cell | undefined)[], domain = ""): Scale {
+// Words stand in the order of the space file, those that it does not name behind them.
+function ordered(known: Exclude<Cell, null>[], named: string[]): string[] {
+  const place = new Map(named.map((word, i) => [word, i]));
+  const rank = (word: Exclude<Cell, null>) => place.get(String(word)) ?? named.length;
+  return [...new Set(known)].sort((a, b) => rank(a) - rank(b)
+    || (typeof a === "number" && typeof b === "number" ? a - b : String(a) < String(b) ? -1 : 1)).map(String);
+}
+
+export function scaleOf(cells: (Cell | undefined)[], { kind: domain, words: named }: Domain = { kind: "", words: [] }): Scale {
   const known = cells.filter((c) => c !== null && c !== undefined) as Exclude<Cell, null>[];
   const numbers = known.filter((c): c is number => typeof c === "number" && Number.isFinite(c));
   const isWords = numbers.length < known.length || known.length === 0
-    || (/^(choice|ordinal|grid_search)$/.test(domain) && new Set(numbers).size <= 12);
+    || (LISTS.includes(domain) && new Set(numbers).size <= 12);
   if (isWords) {
-    const words = [...new Set(known)].sort((a, b) =>
-      typeof a === "number" && typeof b === "number" ? a - b : String(a) < String(b) ? -1 : 1).map(String);
+    // Numbers lie by their size, as on any axis.
+    const words = ordered(known, numbers.length === known.length ? [] : named);
     const place = new Map(words.map((word, i) => [word, words.length === 1 ? 0.5 : i / (words.length - 1)]));
     const step = Math.ceil(words.length / 20);
     return {
@@ -100,7 +137,7 @@ export function scaleOf(cells: (Cell | undefined)[], domain = ""): Scale {
     kind: isLog ? "log" : "linear", low, high, words: [],
     at: (cell) => (typeof cell === "number" && Number.isFinite(cell) && (!isLog || cell > 0) ? at(cell) : null),
     value: (place) => back(a + place * (b - a)),
-    ticks: (isLog ? logTicks(low, high) : niceTicks(low, high)).map((tick) => ({ at: at(tick), text: shown(tick) })),
+    ticks: isLog ? logTicks(low, high).map((tick) => ({ at: at(tick), text: tickText(tick) })) : linearTicks(low, high, numbers.every(Number.isInteger), at),
   };
 }
 

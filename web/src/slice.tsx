@@ -1,17 +1,19 @@
 // The metric over one parameter each (slice), and over two of them (contour). A click opens the nearest trial.
 import { useMemo, useState } from "preact/hooks";
 import type { Compared, Trial } from "./api";
-import { Canvas, type Pen, type Place } from "./canvas";
+import { Canvas, cut, type Pen, type Place } from "./canvas";
 import { COLOURS, ramp, themed } from "./colour";
 import { useAnswer } from "./live";
 import { Pick } from "./pick";
 import { parameters, shown, type Cell } from "./rows";
 import { domainOf, scaleOf, shareOf, type Scale } from "./scale";
+import { sizeShown } from "./values";
 import type { Shown } from "./view";
 
 const DOTS_MAX = 5000;
 const CELLS_MAX = 600; // Trials that the field of a contour is weighed from.
 const ROOM = 8; // For dots at the ends of an axis.
+const TICK_ROOM = 90; // Of the text at a tick, in pixels.
 const LEFT = 56, RIGHT = 12, TOP = 12, BOTTOM = 34;
 
 export interface Dot {
@@ -41,18 +43,20 @@ export function Scatter({ label, x, y, xName, yName, dots, height, onOpen, behin
     draw.strokeStyle = themed("--line");
     draw.fillStyle = themed("--text-soft");
     draw.textAlign = "center";
-    const room = Math.max(1, Math.floor((pen.width - LEFT) / 48));
-    const step = Math.ceil(x.ticks.length / room);
+    // Each kth where they would lie over each other.
+    const texts = x.ticks.map((tick) => cut(draw, tick.text, TICK_ROOM));
+    const widest = Math.max(0, ...texts.map((text) => draw.measureText(text).width)) + 8;
+    const step = Math.max(1, Math.ceil((widest * (x.ticks.length - 1)) / Math.max(1, on(1) - on(0))));
     x.ticks.forEach((tick, i) => {
       if (i % step !== 0) return;
-      const text = tick.text.length > 12 ? tick.text.slice(0, 11) + "…" : tick.text;
-      const half = draw.measureText(text).width / 2;
-      draw.fillText(text, Math.max(half, Math.min(pen.width - half, on(tick.at))), height - BOTTOM + 15);
+      const half = draw.measureText(texts[i]).width / 2;
+      draw.fillText(texts[i], Math.max(half, Math.min(pen.width - half, on(tick.at))), height - BOTTOM + 15);
     });
-    draw.fillText(xName + (x.kind === "log" ? " (log)" : ""), on(0.5), height - 4);
+    const log = x.kind === "log" ? " (log)" : "";
+    draw.fillText(cut(draw, xName, on(1) - on(0) - draw.measureText(log).width) + log, on(0.5), height - 4);
     draw.textAlign = "right";
     for (const tick of y.ticks) {
-      draw.fillText(tick.text.length > 8 ? tick.text.slice(0, 7) + "…" : tick.text, LEFT - 6, py(tick.at) + 4);
+      draw.fillText(cut(draw, tick.text, LEFT - 8), LEFT - 6, py(tick.at) + 4);
       draw.beginPath();
       draw.moveTo(LEFT, py(tick.at));
       draw.lineTo(pen.width - RIGHT, py(tick.at));
@@ -102,15 +106,19 @@ function useEqual(view: Shown): { value: Equal | null; trouble: string } {
     const values = new Map(rows);
     const at = iteration ?? null;
     const valueOf = (t: Trial) => (at === null ? t.best_value : values.get(t.number) ?? null);
-    const known = view.trials.filter((t) => valueOf(t) !== null);
-    const short = at === null ? 0 : view.trials.filter((t) => t.iterations > 0 && t.iterations < at).length;
-    const none = view.trials.length - known.length - short;
+    const well = view.trials.filter((t) => t.status !== "ERROR");
+    const failed = view.trials.length - well.length;
+    const known = well.filter((t) => valueOf(t) !== null);
+    const short = at === null ? 0 : well.filter((t) => t.iterations > 0 && t.iterations < at).length;
+    const none = well.length - known.length - short;
     return {
       valueOf, known,
       note: [
+        view.sweep.metrics.length > 1 && `${view.sweep.metric} alone`,
         at !== null && `compared at iteration ${at}, since the scheduler stopped some early`,
         short > 0 && `${short} left out did not come so far`,
         none > 0 && `${none} left out have no value`,
+        failed > 0 && `${failed} left out failed`,
       ].filter(Boolean).join("; "),
     };
   }, [rows, iteration, view.trials]);
@@ -144,10 +152,12 @@ export function SliceView({ shown: view }: { shown: Shown }) {
   const equal = useEqual(view);
   if (!equal.value) return <NotYet name="slice" trouble={equal.trouble} />;
   const { valueOf, known, note } = equal.value;
-  const trials = few(equal.value, sweep.mode);
+  const most = sizeShown(known.map(valueOf));
+  const near = known.filter((t) => Math.abs(valueOf(t) as number) <= most);
+  const trials = few({ ...equal.value, known: near }, sweep.mode);
   const values = trials.map(valueOf);
   // Where nobody has chosen, as far as the values lie apart.
-  const yScale = scaleOf(values, view.options.log === "y" ? "log" : view.options.log === "n" ? "linear" : "");
+  const yScale = scaleOf(values, { kind: view.options.log === "y" ? "log" : view.options.log === "n" ? "linear" : "", words: [] });
   const isLogY = yScale.kind === "log";
   const canBeLog = values.every((v) => (v as number) > 0);
   const first = trials.length ? Math.min(...trials.map((t) => t.number)) : 0;
@@ -155,12 +165,12 @@ export function SliceView({ shown: view }: { shown: Shown }) {
   return (
     <section aria-label="slice" class="view">
       <div class="bar">
-        <label><input type="checkbox" checked={isLogY} disabled={!canBeLog} onChange={(e) => view.set({ log: e.currentTarget.checked ? "y" : "n" })} /> log axis</label>
-        <span class="soft">light dots are later trials{trials.length < known.length && `; the ${trials.length} best of ${known.length}`}{note && `; ${note}`}</span>
+        <label><input type="checkbox" checked={isLogY} disabled={!canBeLog} title={canBeLog ? "" : "some values are not above 0"} onChange={(e) => view.set({ log: e.currentTarget.checked ? "y" : "n" })} /> log axis</label>
+        <span class="soft">light dots are later trials{trials.length < near.length && `; the ${trials.length} best of ${near.length}`}{near.length < known.length && `; ${known.length - near.length} far beyond the others left out`}{note && `; ${note}`}</span>
       </div>
-      {trials.length === 0 ? <p class="empty">Nothing is reported yet.</p> : (
+      {trials.length === 0 ? <p class="empty">{view.all.some((t) => t.iterations > 0) ? "No trial that is shown has a value that is a number." : "Nothing is reported yet."}</p> : (
         <div class="grid">
-          {view.names.slice(0, 24).map((name) => {
+          {view.varying.slice(0, 24).map((name) => {
             const cell = (t: Trial): Cell | undefined => parameters(t).get(name);
             const x = scaleOf(trials.map(cell), domainOf(space, name));
             const dots = trials.map((t): Dot => ({
@@ -209,6 +219,7 @@ export function ContourView({ shown: view }: { shown: Shown }) {
     trial: t.number, x: x.at(of(xName)(t)), y: y.at(of(yName)(t)),
     colour: standsOut(view, t.number) ?? themed("--text"), isBig: standsOut(view, t.number) !== null,
   }));
+  const without = dots.filter((dot) => dot.x === null || dot.y === null).length;
   // Between the trials: their values weighted by the distance's fourth power (Shepard), on a coarse grid.
   const cells = spread(trials.map((t, i) => ({ x: dots[i].x, y: dots[i].y, s: share(valueOf(t)) })), CELLS_MAX)
     .filter((c): c is { x: number; y: number; s: number } => c.x !== null && c.y !== null && c.s !== null);
@@ -235,7 +246,7 @@ export function ContourView({ shown: view }: { shown: Shown }) {
       <div class="bar">
         <Pick label="x" value={xName} names={names} onPick={(name) => view.set({ x: name })} />
         <Pick label="y" value={yName} names={names} onPick={(name) => view.set({ y: name })} />
-        <span class="soft">light: better {sweep.metric}, as {shown(Math.min(trials.length, CELLS_MAX))} trials{known.length > CELLS_MAX && ` out of ${shown(known.length)}`} let expect between them{note && `; ${note}`}</span>
+        <span class="soft">light: better {sweep.metric}, as {trials.length === 1 ? "1 trial" : `${shown(Math.min(trials.length, CELLS_MAX))} trials`}{known.length > CELLS_MAX && ` out of ${shown(known.length)}`} {trials.length === 1 ? "lets" : "let"} expect between them{without > 0 && `; ${without} do not have both`}{note && `; ${note}`}</span>
       </div>
       <Scatter label={`${sweep.metric} over ${xName} and ${yName}`} x={x} y={y} xName={xName} yName={yName} dots={dots} height={420}
         onOpen={view.open} behind={behind} when={[known, view.drawn.join(), xName, yName]} />

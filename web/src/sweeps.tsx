@@ -1,32 +1,37 @@
 // All sweeps and jobs of the database, the latest first, and which of them are about what.
 import { useMemo, useState } from "preact/hooks";
-import type { Summary } from "./api";
+import { isLiving, type Summary } from "./api";
 import { compare, filterOf, filterParts, filterText, shown, type Column } from "./rows";
 
 const AT_ONCE = 300; // Rows; more where they are asked for.
+const NUMBERS = ["best", "seconds", "ended"];
 
 const ended = (sweep: Summary) => (sweep.counts.TERMINATED ?? 0) + (sweep.counts.ERROR ?? 0);
 const begun = (sweep: Summary) => Object.values(sweep.counts).reduce((a, b) => a + b, 0);
 export const stateOf = (sweep: Summary) => sweep.job?.state ?? sweep.status;
 export const tagText = (key: string, value: string) => (value ? `${key}=${value}` : key);
 
+// Of one that runs so far, by this machine's clock.
 function seconds(sweep: Summary): number | null {
-  return sweep.finished_at ? Math.round((Date.parse(sweep.finished_at) - Date.parse(sweep.created_at)) / 100) / 10 : null;
+  const begun = Date.parse(sweep.created_at);
+  if (sweep.finished_at) return Math.round((Date.parse(sweep.finished_at) - begun) / 100) / 10;
+  return isLiving(sweep) ? Math.max(0, Math.floor((Date.now() - begun) / 1000)) : null;
 }
 
 function columnsOf(sweeps: Summary[]): Column<Summary>[] {
   const keys = [...new Set(sweeps.flatMap((s) => Object.keys(s.tags)))].sort();
+  // A tag that is called as a column does not hide it: "tag:status".
   return [
     { name: "name", title: "name", cell: (s) => s.name },
     { name: "kind", title: "kind", cell: (s) => (s.job ? "job" : "sweep") },
     { name: "status", title: "status", cell: stateOf },
     { name: "ended", title: "ended", cell: ended },
     { name: "metric", title: "metric", cell: (s) => (s.job ? null : s.metrics.join(", ")) },
-    { name: "best", title: "best", cell: (s) => (s.job ? s.job.exit_status : s.best?.value ?? null) },
-    { name: "created", title: "created", cell: (s) => s.created_at },
+    { name: "best", title: "best", cell: (s) => (s.job ? s.job.exit_status : s.metrics.length > 1 ? null : s.best?.value ?? null) },
+    { name: "created", title: "created", cell: (s) => s.created_at, isTime: true },
     { name: "seconds", title: "seconds", cell: seconds },
-    ...keys.map((key): Column<Summary> => ({ name: "tag:" + key, title: key, cell: (s) => s.tags[key] ?? null, isExtra: true })),
     { name: "note", title: "note", cell: (s) => s.note || null },
+    ...keys.map((key): Column<Summary> => ({ name: "tag:" + key, title: key, cell: (s) => s.tags[key] ?? null, isExtra: true })),
   ];
 }
 
@@ -46,8 +51,10 @@ export function SweepList({ sweeps, filter, sort, onFilter, onSort, onOpen }: {
   const rows = by ? [...left].sort((a, b) => compare(by.cell(a), by.cell(b), sort.startsWith("-"))) : left;
   const states = new Map<string, number>();
   for (const sweep of left) states.set(stateOf(sweep), (states.get(stateOf(sweep)) ?? 0) + 1);
-  const only = (key: string, value: string) =>
-    onFilter([...filterParts(filter).filter((p) => p.name !== key).map((p) => p.text), filterText(key, "=", value)].join(" "));
+  const only = (key: string, value: string) => {
+    const name = columns.find((c) => c.title === key || c.name === key)?.isExtra ? key : "tag:" + key;
+    onFilter([...filterParts(filter).filter((p) => p.name !== name).map((p) => p.text), filterText(name, "=", value)].join(" "));
+  };
   const cell = (sweep: Summary, column: Column<Summary>) => {
     switch (column.name) {
       case "name": return <button class="link" onClick={() => onOpen(sweep.name)}>{sweep.name}</button>;
@@ -71,7 +78,7 @@ export function SweepList({ sweeps, filter, sort, onFilter, onSort, onOpen }: {
           <thead><tr>{columns.filter((c) => !c.isExtra).map((column) => {
             const isBy = by === column;
             return (
-              <th key={column.name} aria-sort={isBy ? (sort.startsWith("-") ? "descending" : "ascending") : "none"}>
+              <th key={column.name} class={NUMBERS.includes(column.name) ? "number" : ""} aria-sort={isBy ? (sort.startsWith("-") ? "descending" : "ascending") : "none"}>
                 <button onClick={() => onSort(isBy && !sort.startsWith("-") ? "-" + column.name : column.name)}>
                   {column.name === "note" ? "tags and note" : column.title}{isBy ? (sort.startsWith("-") ? " ↓" : " ↑") : ""}</button>
               </th>);
@@ -79,7 +86,7 @@ export function SweepList({ sweeps, filter, sort, onFilter, onSort, onOpen }: {
           <tbody>{rows.slice(0, most).map((sweep) => (
             <tr key={sweep.name} class={stateOf(sweep).toLowerCase()}>
               {columns.filter((c) => !c.isExtra).map((column) => (
-                <td key={column.name} class={column.name === "note" ? "words" : ["best", "seconds", "ended"].includes(column.name) ? "number" : ""}>{cell(sweep, column)}</td>))}
+                <td key={column.name} class={column.name === "note" ? "words" : NUMBERS.includes(column.name) ? "number" : ""}>{cell(sweep, column)}</td>))}
             </tr>))}
           </tbody>
         </table>

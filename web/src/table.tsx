@@ -1,6 +1,6 @@
 // The trials: as many rows are in the page as are seen.
 import type { ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Trial } from "./api";
 import { COLOURS } from "./colour";
 import { asCsv, shown, type Column } from "./rows";
@@ -33,8 +33,24 @@ export function ColumnMenu({ columns, hidden, extra, onHide, onExtra }: {
   columns: Column[]; hidden: string[]; extra: string[]; onHide: (hidden: string[]) => void; onExtra: (extra: string[]) => void;
 }) {
   const metrics = columns.filter((c) => c.isExtra);
+  const menu = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const close = () => { if (menu.current) menu.current.open = false; };
+    const beside = (e: MouseEvent) => { if (!menu.current?.contains(e.target as Node)) close(); };
+    const key = (e: KeyboardEvent) => {
+      if (e.key !== "Escape" || !menu.current?.open) return;
+      close();
+      menu.current.querySelector("summary")?.focus();
+    };
+    document.addEventListener("click", beside);
+    document.addEventListener("keydown", key);
+    return () => {
+      document.removeEventListener("click", beside);
+      document.removeEventListener("keydown", key);
+    };
+  }, []);
   return (
-    <details class="menu">
+    <details class="menu" ref={menu}>
       <summary>columns{hidden.length > 0 && ` (${hidden.length} hidden)`}</summary>
       <div>
         {columns.filter((c) => c.name !== "number" && !c.isExtra).map((c) => (

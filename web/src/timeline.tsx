@@ -1,7 +1,7 @@
 // Who ran what when: workers as rows, attempts as bars by what became of them; or devices as rows, of which each attempt fills the
 // share that it held. Dragging looks closer.
 import { useMemo, useState } from "preact/hooks";
-import type { HeldDevice, Timeline, Trial } from "./api";
+import { isLiving, type HeldDevice, type Timeline, type Trial } from "./api";
 import { Canvas, type Pen, type Place } from "./canvas";
 import { FAILED, OUTCOMES, themed } from "./colour";
 import { useAnswer } from "./live";
@@ -29,7 +29,8 @@ interface Row {
 }
 
 // "stopped", as the overview counts it: early, by the scheduler, or where all end that come so far.
-function becameOf(outcome: string, attempt: number, trial: Trial | undefined): string {
+function becameOf(outcome: string, attempt: number, trial: Trial | undefined, isOver: boolean): string {
+  if (outcome === "running" && isOver) return "interrupted";
   if (outcome !== "stopped" || trial?.attempts !== attempt) return outcome;
   return trial.stop_reason === "scheduler" ? "stopped early" : trial.stop_reason === "max_t" ? "stopped at max_t" : outcome;
 }
@@ -67,7 +68,8 @@ interface Laid {
   hasDevices: boolean;
 }
 
-function rowsOf(timeline: Timeline, trials: Trial[], now: number, byDevice: boolean): Laid {
+// `now` is null where no tuner runs the sweep: what has no end was heard of last then.
+function rowsOf(timeline: Timeline, trials: Trial[], now: number | null, byDevice: boolean): Laid {
   const index = Object.fromEntries(timeline.attempts.columns.map((name, i) => [name, i]));
   const byNumber = new Map(trials.map((t) => [t.number, t]));
   const names = new Map(timeline.workers.map((w) => [w.id, w.name]));
@@ -78,8 +80,8 @@ function rowsOf(timeline: Timeline, trials: Trial[], now: number, byDevice: bool
     if (!byNumber.has(trial)) continue;
     const bar = {
       trial, attempt: row[index.attempt] as number,
-      outcome: becameOf(String(row[index.outcome]), row[index.attempt] as number, byNumber.get(trial)),
-      from: row[index.started] as number, to: (row[index.finished] as number | null) ?? now, y: 0, high: 0, share: 1,
+      outcome: becameOf(String(row[index.outcome]), row[index.attempt] as number, byNumber.get(trial), now === null),
+      from: row[index.started] as number, to: (row[index.finished] ?? now ?? row[index.heard] ?? row[index.started]) as number, y: 0, high: 0, share: 1,
     };
     const devices = (row[index.devices] ?? []) as HeldDevice[];
     hasDevices ||= devices.length > 0;
@@ -131,7 +133,7 @@ export function TimelineView({ shown: view }: { shown: Shown }) {
   const [under, setUnder] = useState("");
   const [width, setWidth] = useState(800);
   const byDevice = view.options.rows === "devices";
-  const laid = useMemo(() => value && rowsOf(value, view.trials, view.sweep.status === "RUNNING" ? Date.now() : 0, byDevice), [value, view.trials, byDevice]);
+  const laid = useMemo(() => value && rowsOf(value, view.trials, isLiving(view.sweep) ? Date.now() : null, byDevice), [value, view.trials, byDevice, view.sweep.status]);
   if (trouble) return <section aria-label="timeline" class="view"><p class="doubt">{trouble}</p></section>;
   if (!value || !laid) return <section aria-label="timeline" class="view"><p class="empty">Reading the attempts…</p></section>;
   if (laid.rows.length === 0) return <section aria-label="timeline" class="view"><p class="empty">{byDevice ? <>No attempt held a device. <button onClick={() => view.set({ rows: "" })}>workers</button></> : "No attempt has begun."}</p></section>;
@@ -171,8 +173,10 @@ export function TimelineView({ shown: view }: { shown: Shown }) {
     }
     return null;
   };
+  // An attempt may hold several devices.
+  const once = new Map(laid.rows.flatMap((row) => row.bars.map((bar) => [`${bar.trial} ${bar.attempt}`, bar.outcome])));
   const counts = new Map<string, number>();
-  for (const row of laid.rows) for (const bar of row.bars) counts.set(bar.outcome, (counts.get(bar.outcome) ?? 0) + 1);
+  for (const outcome of once.values()) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
   return (
     <section aria-label="timeline" class="view">
       <div class="bar legend">
@@ -180,7 +184,7 @@ export function TimelineView({ shown: view }: { shown: Shown }) {
         {(laid.hasDevices || byDevice) && <Pick label="rows" value={byDevice ? "devices" : "workers"} names={["workers", "devices"]} onPick={(rows) => view.set({ rows: rows === "devices" ? rows : "" })} />}
         {zoom && <button onClick={() => setZoom(null)}>whole time</button>}
       </div>
-      <p class="soft note">{under || `${span(laid.to - laid.from)} from ${new Date(laid.from).toLocaleString()}; drag to look closer`}</p>
+      <p class="soft note">{under || `${span(to - from)} from ${new Date(from).toLocaleString()}${zoom ? ` of ${span(laid.to - laid.from)}` : ""}; drag to look closer`}</p>
       <div class="tall">
         <Canvas label="attempts by worker" height={height} paint={paint} when={[laid, zoom]}
           onMove={(place) => { const hit = place && find(place); setUnder(hit ? `trial ${hit[1].trial}, attempt ${hit[1].attempt} on ${hit[0].name}: ${hit[1].outcome}, ${span(hit[1].to - hit[1].from)}` : ""); }}

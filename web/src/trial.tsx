@@ -6,7 +6,7 @@ import { isReport, type Log, type TrialDetail } from "./api";
 import { COLOURS, themed } from "./colour";
 import { iterationAxis } from "./curves";
 import { useAnswer } from "./live";
-import { flat, shown } from "./rows";
+import { flat, lastOf, shown } from "./rows";
 import { valueAxis } from "./values";
 
 const time = (text: string | null) => (text ? new Date(text).toLocaleString() : "");
@@ -98,7 +98,7 @@ export function TrialPanel({ detail, metric, path, tick, why, want, onClose }: {
   useEffect(() => { if (matchMedia(NARROW).matches) panel.current?.scrollIntoView(); }, [trial.number]);
   const copy = () => navigator.clipboard.writeText(JSON.stringify(trial.config, null, 1));
   return (
-    <aside ref={panel} aria-label={`trial ${trial.number}`}>
+    <aside ref={panel} aria-label={`trial ${trial.number}`} onKeyDown={(e) => { if (e.key === "Escape") onClose(); }}>
       <header class="bar">
         <h2>Trial {trial.number}</h2>
         <span>{trial.status}{trial.stop_reason ? ` (${trial.stop_reason})` : ""}</span>
@@ -109,7 +109,7 @@ export function TrialPanel({ detail, metric, path, tick, why, want, onClose }: {
       <Curve detail={detail} metric={metric} />
       <dl>
         <dt>{metric}</dt>
-        <dd>{trial.best_value === null ? "nothing reported" : `${shown(trial.best_value)} at iteration ${trial.best_iteration}; last ${shown(trial.last_value)}`}</dd>
+        <dd>{trial.best_value === null ? trial.iterations > 0 ? "no number reported" : "nothing reported" : `${shown(trial.best_value)} at iteration ${trial.best_iteration}; last ${shown(lastOf(trial))}`}</dd>
         {why && <><dt>waits</dt><dd>{why}</dd></>}
         <dt>began</dt><dd>{time(trial.started_at) || "not yet"}</dd>
         {trial.finished_at && <><dt>ended</dt><dd>{time(trial.finished_at)}</dd></>}
@@ -124,6 +124,7 @@ export function TrialPanel({ detail, metric, path, tick, why, want, onClose }: {
       <ul>{detail.attempts.map((a) => (
         <li key={a.number}>
           {a.number} on {a.worker}: {a.outcome ?? "under way"}{a.from_iteration > 0 ? `, from iteration ${a.from_iteration}` : ""}
+          {detail.attempts.length > 1 && <span class="soft">, {time(a.started_at)}{a.finished_at && ` to ${time(a.finished_at)}`}</span>}
           {a.error && <pre>{a.error}</pre>}
         </li>))}
       </ul>
@@ -138,7 +139,7 @@ export function TrialPanel({ detail, metric, path, tick, why, want, onClose }: {
       </>}
       <h3>Latest reports</h3>
       <ul class="reports">{detail.latest_reports.slice(0, LIST_MAX).map((r) => (
-        <li key={`${r.iteration} ${r.attempt}`}>{r.iteration}: {[...flat({ [metric]: r.value, ...(r.metrics ?? {}) })].map(([n, v]) => `${n} ${shown(v)}`).join(", ")}</li>))}
+        <li key={`${r.iteration} ${r.attempt}`}>{r.iteration}{detail.attempts.length > 1 && ` of attempt ${r.attempt}`}: {[...flat({ [metric]: r.value, ...(r.metrics ?? {}) })].map(([n, v]) => `${n} ${shown(v)}`).join(", ")}</li>))}
       </ul>
     </aside>
   );

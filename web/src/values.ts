@@ -35,6 +35,13 @@ export function tickTexts(ticks: number[]): string[] {
   });
 }
 
+// The greatest size that an axis spans, where values beyond it would press the others flat: they are the few, and far. Infinity: all fit.
+export function sizeShown(values: (number | null)[]): number {
+  const sizes = (values.filter((v) => v !== null && Math.abs(v) <= DRAWN_MAX) as number[]).map(Math.abs).sort((a, b) => a - b);
+  const far = sizes.findIndex((size, i) => i > 0 && i >= sizes.length / 2 && size >= FAR * Math.max(1, sizes[i - 1]));
+  return far < 0 ? Infinity : sizes[far - 1];
+}
+
 export function valueAxis(values: (number | null)[], isLog = false): ValueAxis {
   const has = (v: number | null) => v !== null && Math.abs(v) <= DRAWN_MAX && (!isLog || v > 0);
   const sizes = (values.filter(has) as number[]).map(Math.abs).sort((a, b) => a - b);
@@ -54,14 +61,20 @@ export function valueAxis(values: (number | null)[], isLog = false): ValueAxis {
   const room = (high - low || Math.abs(high) || 1) * 0.1;
   const inside = (v: number) => (far < 0 ? v : Math.max(low - 2 * room, Math.min(high + 2 * room, v)));
   const range = (): [number, number] => [(low - room) / unit, (high + room) / unit];
+  // Not to whole powers of ten, which leaves up to half of the height empty.
+  const logRange = (): [number, number] => { const by = Math.max(1.05, (high / low) ** 0.05); return [low / by, high * by]; };
   const count = beyond.length;
+  const below = isLog ? values.filter((v) => v !== null && v <= 0).length : 0;
   const ends = count === 0 ? "" : [...new Set([beyond.reduce((a, b) => Math.min(a, b)), beyond.reduce((a, b) => Math.max(a, b))])].map(shown).join(" to ");
   return {
     has,
     inside,
     on: (v) => (isWide && isLog ? Math.log10(v) : inside(v) / unit),
-    note: count === 0 ? "" : `${count} ${count === 1 ? "value" : "values"} beyond the axis: ${ends}`,
-    scale: { distr: isLog && !isWide ? 3 : 1, ...(count > 0 ? { range } : {}) },
+    note: [
+      count > 0 && `${count} ${count === 1 ? "value" : "values"} beyond the axis: ${ends}`,
+      below > 0 && `${below} ${below === 1 ? "value that is" : "values that are"} not above 0 left out`,
+    ].filter(Boolean).join(", "),
+    scale: { distr: isLog && !isWide ? 3 : 1, ...(count > 0 ? { range } : isLog && !isWide ? { range: logRange } : {}) },
     axis: {
       ...axis(),
       size: (_, texts) => 18 + 7 * Math.max(4, ...(texts ?? []).map((text) => (text ?? "").length)),

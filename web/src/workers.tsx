@@ -98,7 +98,7 @@ export function WorkersView({ shown: view }: { shown: Shown }) {
           <table>
             <thead><tr>{["worker", "address", "CPUs", "GPUs", "state", "since", "joined"].map((h) => <th key={h}>{h}</th>)}</tr></thead>
             <tbody>{others.map((w) => (
-              <tr key={w.id}><td>{w.name}</td><td>{w.address}</td><td class="number">{w.cpus}</td><td class="number">{w.gpus}</td><td>{w.state}</td>
+              <tr key={w.id}><td>{w.name}</td><td>{w.address}</td><td class="number">{w.cpus}</td><td class="number">{w.gpus}</td><td>{w.state === "alive" && !value.is_told ? "not known" : w.state}</td>
                 <td>{new Date(w.last_seen_at).toLocaleString()}</td><td>{new Date(w.joined_at).toLocaleString()}</td></tr>))}
             </tbody>
           </table>
