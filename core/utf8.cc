@@ -63,6 +63,15 @@ bool IsBidiControl(uint32_t code) {
          (code >= 0x2066 && code <= 0x2069);
 }
 
+// Takes no room and changes nothing: two texts that differ by it look the same.
+bool IsUnseen(uint32_t code) {
+  return code == 0xad || code == 0x200b || code == 0x2060 || code == 0xfeff;
+}
+
+bool IsEscaped(uint32_t code) {
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) || IsBidiControl(code) || IsUnseen(code);
+}
+
 }  // namespace
 
 std::string Printable(std::string_view text) {
@@ -76,7 +85,7 @@ std::string Printable(std::string_view text) {
       out += "\\n";
     } else if (code == '\t') {
       out += "\\t";
-    } else if (code < 0x20 || (code >= 0x7f && code < 0xa0) || IsBidiControl(code)) {
+    } else if (IsEscaped(code)) {
       char escape[16];
       std::snprintf(escape, sizeof escape, code < 0x100 ? "\\x%02x" : "\\u%04x", code);
       out += escape;

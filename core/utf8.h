@@ -19,9 +19,9 @@ bool IsUtf8(std::string_view text);
 std::string ToUtf8(std::string_view text);
 // The code point that begins at `at`, in valid UTF-8; moves past it.
 uint32_t NextCodePoint(std::string_view text, size_t& at);
-// Valid UTF-8, and control characters (also escape sequences, and those that turn the order of
-// letters around) made visible: nothing a trial printed moves the cursor, or looks like another
-// text. As web/src/printable.ts has it.
+// Valid UTF-8, and control characters (also escape sequences, those that turn the order of letters
+// around, and those that take no room) made visible: nothing a trial printed moves the cursor, or
+// looks like another text. As web/src/printable.ts has it.
 std::string Printable(std::string_view text);
 // The same of a text of several lines: its newlines stay.
 std::string PrintableLines(std::string_view text);

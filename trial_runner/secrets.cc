@@ -150,6 +150,14 @@ std::vector<std::string> Base64FormsOf(std::string_view value) {
   return forms;
 }
 
+// What stands between quotation marks where a shell is told it.
+std::string InShellQuotes(std::string text) {
+  for (size_t at = 0; (at = text.find('\'', at)) != std::string::npos; at += 4) {
+    text.replace(at, 1, "'\\''");
+  }
+  return text;
+}
+
 // As it may stand in what is printed: alone, without blanks at its ends, line by line, as JSON and
 // Python write it, and in base64.
 std::vector<std::string> FormsOf(const std::string& value) {
@@ -164,6 +172,7 @@ std::vector<std::string> FormsOf(const std::string& value) {
   for (const std::string& form : {value, trimmed(value)}) {
     const std::string json = ToJson(Value(form));
     forms.push_back(json.substr(1, json.size() - 2));
+    forms.push_back(InShellQuotes(form));
     for (std::string& letters : Base64FormsOf(form)) forms.push_back(std::move(letters));
   }
   for (size_t begin = 0; value.find('\n') != std::string::npos && begin < value.size();) {
@@ -358,7 +367,9 @@ std::string_view SecretIn(std::string_view value) {
 std::string WithoutSecrets(std::string text, const std::vector<Secret>& secrets) {
   constexpr size_t kBytesToStandAlone = 4;  // A shorter one is a part of other words.
   for (const Secret& secret : secrets) {
-    ReplaceAll(secret.name + "=" + secret.value, secret.name + "=" + kHidden, text);
+    for (const std::string& value : {secret.value, InShellQuotes(secret.value)}) {
+      ReplaceAll(secret.name + "=" + value, secret.name + "=" + kHidden, text);
+    }
     for (const std::string& form : FormsOf(secret.value)) {
       if (form.size() < kBytesToStandAlone) continue;
       ReplaceAll(form, kHidden, text);

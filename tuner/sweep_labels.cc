@@ -28,8 +28,8 @@ Status CheckTag(const std::string& key, const std::string& value) {
                         std::none_of(value.begin(), value.end(), IsControl);
   if (is_value) return OkStatus();
   return InvalidArgument("tag " + key + ": read '" + Printable(value.substr(0, 80)) +
-                         "', expected one line of at most " + std::to_string(kTagValueBytesMax) +
-                         " bytes");
+                         "', expected one line in UTF-8 without control characters, of at most " +
+                         std::to_string(kTagValueBytesMax) + " bytes");
 }
 
 Status CheckNote(const std::string& note) {
@@ -37,10 +37,14 @@ Status CheckNote(const std::string& note) {
     return InvalidArgument("note: read " + std::to_string(note.size()) +
                            " bytes, expected at most " + std::to_string(kNoteBytesMax));
   }
-  const bool is_text = IsUtf8(note) && std::none_of(note.begin(), note.end(), [](char c) {
-                         return IsControl(c) && c != '\n' && c != '\t' && c != '\r';
-                       });
-  return is_text ? OkStatus() : InvalidArgument("note: expected text in UTF-8");
+  if (!IsUtf8(note)) return InvalidArgument("note: expected text in UTF-8");
+  const auto wrong = std::find_if(note.begin(), note.end(), [](char c) {
+    return IsControl(c) && c != '\n' && c != '\t' && c != '\r';
+  });
+  if (wrong == note.end()) return OkStatus();
+  return InvalidArgument("note: read '" + Printable(std::string(1, *wrong)) + "' at byte " +
+                         std::to_string(wrong - note.begin() + 1) +
+                         ", expected text without control characters");
 }
 
 Status Unexpected(const std::string& key, const Value& read, const char* expected) {

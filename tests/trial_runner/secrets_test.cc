@@ -72,6 +72,14 @@ TEST(Secrets, AreFoundInTheFormsInWhichTheyArePrinted) {
             "['***'] ?k=***");
 }
 
+// As the command line of a sweep is kept: what a shell is told between quotation marks.
+TEST(Secrets, AreFoundInShellQuotes) {
+  const std::vector<Secret> secrets = {{"A_KEY", "it's mine"}, {"PIN", "a'b"}};
+  EXPECT_EQ(WithoutSecrets("tune --env 'A_KEY=it'\\''s mine' --env 'PIN=a'\\''b' 'it'\\''s mine'",
+                           secrets),
+            "tune --env 'A_KEY=***' --env 'PIN=***' '***'");
+}
+
 // quote(s), quote(s, safe=""), quote_plus(s), and lower-case escapes as some servers print them.
 TEST(Secrets, AreFoundAsAddressesWriteThemWhicheverCharactersAreEscaped) {
   const std::vector<Secret> secrets = {{"MY_TOKEN", "tok/MARK 1+xyz="}};

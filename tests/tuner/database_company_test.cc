@@ -88,6 +88,19 @@ TEST(WriterLock, OfAKilledTunerIsWaitedFor) {
   for (const int fd : {taken[0], taken[1], end[0]}) (void)close(fd);
 }
 
+// Such as tune note. Who has said that it works on a sweep stays.
+TEST(WriterLock, WhoIsThereForAMomentIsWaitedFor) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  std::optional<WriterLock> brief = *AcquireWriterLock(path, kSampleStart);
+  std::thread ends([&] { brief.reset(); });
+  auto lock = AcquireWriterLock(path, kSampleStart);
+  ends.join();
+  ASSERT_TRUE(lock.ok()) << lock.status().message();
+  ASSERT_TRUE(lock->Announce("food11").ok());
+  EXPECT_EQ(AcquireWriterLock(path, kSampleStart).status().code(), StatusCode::kUnavailable);
+}
+
 TEST(WriterLock, OfADeadTunerIsFree) {
   const TempFolder folder;
   const std::string path = folder / "tune.db";

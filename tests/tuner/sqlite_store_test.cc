@@ -118,6 +118,23 @@ TEST(Store, LabelsAreWrittenBesideWhatIsCommitted) {
               ElementsAre("it's \"better\"\nnow|{\"phase\":\"2\",\"team\":\"vision\"}"));
 }
 
+// Somebody restores a backup while a page is open: what was in the WAL must not spoil it.
+TEST(Store, LeavesAnEmptyWalAlsoBesideAReader) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  WriteSampleSweep(*OpenStore(path), "s");
+  std::filesystem::copy_file(path, folder / "backup.db");
+  const auto reader = Database::Open(path, Access::kRead);
+  ASSERT_TRUE(reader.ok());
+  ASSERT_TRUE((*reader)->QueryInt("SELECT count() FROM trials").ok());
+  LabelChange change;
+  change.note = "later";
+  ASSERT_TRUE(OpenStore(path, Access::kWrite)->Label("s", change).ok());
+  EXPECT_EQ(std::filesystem::file_size(path + "-wal"), 0u);
+  std::filesystem::rename(folder / "backup.db", path);
+  EXPECT_THAT(Query(path, "SELECT name, note FROM experiments"), ElementsAre("s|"));
+}
+
 TEST(Store, AnAttemptNamesWhatItHeldOfEachDevice) {
   const TempFolder folder;
   const std::string path = folder / "tune.db";

@@ -212,10 +212,12 @@ TEST_F(StatusTest, WatchEndsWhenTold) {
 TEST_F(StatusTest, ListShowsAllSweeps) {
   ListOptions options = OfDatabase<ListOptions>(path_);
   options.format = OutputFormat::kCsv;
-  EXPECT_EQ(List(options).out,
-            "name,status,trials,ended,metric,mode,best_value,best_trial,created_at,finished_at\n"
-            "first,INTERRUPTED,4,3,val_accuracy,max,0.75,0,2026-11-21T09:30:00.125Z,\n"
-            "second,INTERRUPTED,4,3,val_accuracy,max,0.75,0,2026-11-21T09:30:00.125Z,\n");
+  EXPECT_EQ(
+      List(options).out,
+      "name,status,trials,ended,metric,mode,best_value,best_trial,created_at,finished_at,tags,"
+      "note\n"
+      "first,INTERRUPTED,4,3,val_accuracy,max,0.75,0,2026-11-21T09:30:00.125Z,,{},\n"
+      "second,INTERRUPTED,4,3,val_accuracy,max,0.75,0,2026-11-21T09:30:00.125Z,,{},\n");
 }
 
 TEST(List, IsAnEmptyTableForADatabaseWithoutSweeps) {

@@ -65,7 +65,8 @@ TEST(Labels, AChangeThatCannotBeIsRefused) {
   change.note = "a\xff";
   EXPECT_EQ(Changed({}, change).status().code(), StatusCode::kInvalidArgument);
   change.note = "an escape: \x1b[2J";
-  EXPECT_EQ(Changed({}, change).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Changed({}, change).status().message(),
+            "note: read '\\x1b' at byte 12, expected text without control characters");
 }
 
 TEST(Labels, AChangeAndTagsComeBackFromTheirText) {

@@ -66,6 +66,7 @@ TEST(RowPrinter, NothingThatATrialPrintedMovesTheCursor) {
 
 TEST(Printable, CharactersThatTurnTheOrderOfLettersAroundAreSeen) {
   EXPECT_EQ(Printable("a\u202eb\u2066c\u061cd\u200fe"), "a\\u202eb\\u2066c\\u061cd\\u200fe");
+  EXPECT_EQ(Printable("zw\u200bx\ufeff\u2060\u00ad"), "zw\\u200bx\\ufeff\\u2060\\xad");
   EXPECT_EQ(Printable("שלום – ok\u2026"), "שלום – ok\u2026");
 }
 

@@ -166,9 +166,10 @@ std::vector<std::string> ProgressLog::Update(const SweepSnapshot& snapshot,
 }
 
 std::string ShellQuoted(const std::string& text) {
+  static constexpr std::string_view kPlain = "/._-=,:@%+";
   const bool is_plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' ||
-           c == '.' || c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           kPlain.find(c) != std::string_view::npos;
   });
   if (is_plain) return text;
   std::string quoted = "'";

@@ -20,6 +20,7 @@
 #include "tuner/cli/command_texts.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/live_view.h"
 #include "tuner/cli/page_report_command.h"
 #include "tuner/cli/remote_command.h"
 #include "tuner/cli/report_command.h"
@@ -37,9 +38,10 @@ std::string ProgramDir() {
   return error ? "." : self.parent_path().string();
 }
 
+// As a shell takes it.
 std::string CommandLine(const std::string& program, const std::vector<std::string>& arguments) {
-  std::string line = program;
-  for (const std::string& argument : arguments) line += " " + argument;
+  std::string line = tune::ShellQuoted(program);
+  for (const std::string& argument : arguments) line += " " + tune::ShellQuoted(argument);
   return line;
 }
 

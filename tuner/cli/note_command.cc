@@ -42,6 +42,12 @@ Result<Lines> Write(const NoteOptions& options, const FoundSweep& sweep, const L
   }
 }
 
+// What runs goes on; nothing is to be resumed.
+Status NotWritten(const std::string& db_path, const Status& status) {
+  if (status.code() != StatusCode::kResourceExhausted) return status;
+  return ResourceExhausted("nothing was written: the disk of " + db_path + " is full");
+}
+
 }  // namespace
 
 Result<LabelChange> ReadLabels(const std::optional<std::string>& note,
@@ -70,8 +76,9 @@ Result<Lines> WriteLabels(const std::string& db_path, const FoundSweep& sweep,
   if (!holder) {
     TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store,
                           SqliteStore::Open(db_path, Access::kWrite, clock.Now()));
-    TUNE_ASSIGN_OR_RETURN(const SweepLabels labels, store->Label(sweep.name, change));
-    return LabelLines(sweep.name, labels);
+    const Result<SweepLabels> labels = store->Label(sweep.name, change);
+    TUNE_RETURN_IF_ERROR(NotWritten(db_path, labels.status()));
+    return LabelLines(sweep.name, *labels);
   }
   ControlRequest request;
   request.verb = ControlVerb::kNote;
@@ -84,7 +91,11 @@ Result<Lines> WriteLabels(const std::string& db_path, const FoundSweep& sweep,
                        ", which takes no commands at " + ArtifactsDirOf(db_path) + "/control.sock");
   }
   if (!answer.ok()) return answer.status().At(DescribeHolder(*holder));
-  TUNE_RETURN_IF_ERROR(answer->status);
+  // It was about to end; its database can be written without it.
+  if (answer->status.code() == StatusCode::kFailedPrecondition) {
+    return Unavailable(answer->status.message());
+  }
+  TUNE_RETURN_IF_ERROR(NotWritten(db_path, answer->status));
   return std::move(answer->lines);
 }
 

@@ -41,8 +41,11 @@ Status MayReplace(const std::string& path, std::string_view beginning) {
 Status ReplaceOwnFile(const std::string& path, std::string_view text, std::string_view beginning) {
   TUNE_RETURN_IF_ERROR(MayReplace(path, beginning));
   const std::string part = path + ".part";
-  TUNE_RETURN_IF_ERROR(WriteFileSynced(part, text));
-  return RenameSynced(part, path);
+  Status written = WriteFileSynced(part, text);
+  if (written.ok()) written = RenameSynced(part, path);
+  std::error_code error;
+  if (!written.ok()) fs::remove(part, error);
+  return written;
 }
 
 }  // namespace tune

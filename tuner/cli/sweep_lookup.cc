@@ -174,10 +174,12 @@ Result<FoundSweep> FindSweep(Database& database, const std::string& name) {
     return NotFound(unknown + "; did you mean '" + Printable(*nearest) + "'?");
   }
   constexpr size_t kNamesMax = 20;  // The latest ones.
-  if (names.size() > kNamesMax) names.erase(names.begin(), names.end() - kNamesMax);
   std::string list;
+  const size_t earlier = names.size() - std::min(names.size(), kNamesMax);
+  names.erase(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(earlier));
   for (const std::string_view known : names) list += (list.empty() ? "" : ", ") + Printable(known);
-  return NotFound(unknown + "; it has " + list);
+  return NotFound(unknown + "; it has " + list +
+                  (earlier > 0 ? ", and " + std::to_string(earlier) + " earlier ones" : ""));
 }
 
 std::string FindArtifact(const std::string& path, const std::string& db_path,

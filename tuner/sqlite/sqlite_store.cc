@@ -99,6 +99,12 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, 
   return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(lock), *std::move(database)));
 }
 
+SqliteStore::~SqliteStore() {
+  if (database_->HasMoved() || files_.Look() != FileWatch::Change::kNone) return;
+  // For readers that are just at it; who reads for long keeps it.
+  (void)database_->Execute("PRAGMA busy_timeout = 200; PRAGMA wal_checkpoint(TRUNCATE);");
+}
+
 // ---- commit
 
 Status SqliteStore::CommitSteps(std::span<const SweepStep> steps) {

@@ -27,6 +27,9 @@ class SqliteStore final : public Store {
   // no lock is taken.
   static Result<std::unique_ptr<SqliteStore>> Open(const std::string& path, Access access,
                                                    Instant now, const std::string& vfs = "");
+  // Leaves the WAL empty where it can, also where another program has the database open: joined
+  // with a file that somebody puts in the database's place, what is in it would spoil that one.
+  ~SqliteStore() override;
 
   // This is a head's: what it works on is not said in the lock's file sweep by sweep.
   Status AnnounceHead();

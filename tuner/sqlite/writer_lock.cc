@@ -176,9 +176,13 @@ Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant n
       if (error != EAGAIN && error != EACCES) return CannotLock(path, error);
       // The kernel gives the lock back some time after the kill.
       constexpr int kPauseMs = 10;
-      constexpr int kWaitMaxMs = 3'000;
+      constexpr int kEndingMaxMs = 3'000;
+      // Who works on no sweep has just come, and will say so, or is here for a moment: tune note.
+      constexpr int kBriefMaxMs = 1'000;
       const bool is_ending = holder.host == HostName() && IsEnding(holder.pid);
-      if (!is_ending || waited_ms >= kWaitMaxMs) return Held(database_path, holder);
+      const bool is_brief = holder.experiment.empty() && !holder.is_head;
+      const int wait_max_ms = is_ending ? kEndingMaxMs : is_brief ? kBriefMaxMs : 0;
+      if (waited_ms >= wait_max_ms) return Held(database_path, holder);
       poll(nullptr, 0, kPauseMs);
       waited_ms += kPauseMs;
       continue;
