@@ -47,6 +47,24 @@ std::string AshaSpace(int seed) {
 const std::string kEndless = CurveSweep("    iterations: 1000000000\n    seconds: 0.02\n",
                                         "samples: 4\nlimits: {max_concurrent: 1}\n");
 
+TEST(Head, WhatIsOverGoesWhenItsTimeHasComeButForWhatIsToBeKept) {
+  TestFolder folder;
+  const auto head = StartHead(folder, {"--cpus", "2", "--keep", "2s"});
+  const std::string small =
+      CurveSweep("    iterations: 2\n    checkpoint_bytes: 1000\n", "samples: 2\n");
+  for (const Rows& more : {Rows{}, Rows{"--name", "kept", "--tag", "keep"}}) {
+    EXPECT_EQ(Submit(folder, "small", small, more).exit_status, 0);
+  }
+  const ProgramResult endless = Submit(folder, "endless", kEndless);
+  EXPECT_EQ(endless.exit_status, 0) << endless.err;
+  WaitForEnd(folder, "kept");
+  WaitForRows(folder, "select name from experiments order by name", {"endless", "kept"});
+  EXPECT_FALSE(std::filesystem::exists(folder / "tune.artifacts/small"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "tune.artifacts/kept"));
+  EXPECT_TRUE(head->WaitForText("was removed (--keep)"));
+  EXPECT_EQ(RunTune(folder, {"head", "--keep", "soon"}).exit_status, 2);
+}
+
 TEST(Head, SweepsSideBySideComeToWhatEachComesToAlone) {
   TestFolder folder;
   const auto head = StartHead(folder);

@@ -18,6 +18,8 @@ tune_test(query_commands_test
     ${CMAKE_CURRENT_LIST_DIR}/text_table_test.cc
     ${CMAKE_CURRENT_LIST_DIR}/status_command_test.cc
   DEPS tune_queries)
+tune_test(head_retention_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/head_retention_test.cc DEPS tune_queries)
 tune_test(importance_command_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/importance_command_test.cc DEPS tune_queries)
 tune_test(live_view_test

@@ -143,7 +143,8 @@ Status Head::Open() {
                                             clock_, queue_));
   tuner_.emplace(Tuner::Parts{controller_, store_, doors_->gateway(), artifacts_, clock_, queue_});
   sweeps_.emplace(HeadSweeps::Parts{options_.db_path, options_.program_dir, local_, store_, clock_,
-                                    controller_, *doors_, *tuner_, queue_, artifacts_});
+                                    controller_, *doors_, *tuner_, queue_, artifacts_,
+                                    options_.keep});
   TUNE_RETURN_IF_ERROR(sweeps_->TakeUp(taken));
   local_worker_.emplace(LocalWorkerOptions{options_.program_dir, local_, "",
                                            doors_->gateway().address(), doors_->local_secret()});

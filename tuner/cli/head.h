@@ -10,6 +10,7 @@
 
 #include "core/limits.h"
 #include "core/time.h"
+#include "tuner/cli/head_retention.h"
 #include "tuner/cli/page_place.h"
 
 namespace tune {
@@ -22,6 +23,7 @@ struct HeadCommandOptions {
   Duration token_validity;
   int64_t checkpoint_bytes_max = limits::kCheckpointBytesMax;
   std::optional<PagePlace> page;  // Where it is served, as tune ui --act does.
+  RetentionRule keep;             // Of sweeps and jobs that are over.
   bool detach = false;
 };
 

@@ -16,6 +16,31 @@
 namespace tune {
 namespace {
 
+// Which sweeps and jobs that are over it keeps.
+void AddKeep(CLI::App* command, RetentionRule& keep) {
+  command
+      ->add_option_function<std::string>(
+          "--keep",
+          [&keep](const std::string& text) {
+            const auto parsed = ParseDuration(text);
+            if (!parsed.ok()) throw CLI::ValidationError("--keep", parsed.status().message());
+            keep.age = *parsed;
+          },
+          "How long sweeps and jobs stay when they are over, such as 30d, with all that they left; "
+          "those with the tag keep stay; default: all do")
+      ->type_name("DURATION");
+  command
+      ->add_option_function<std::string>(
+          "--keep-bytes",
+          [&keep](const std::string& text) {
+            const auto parsed = ParseBytes(text);
+            if (!parsed.ok()) throw CLI::ValidationError("--keep-bytes", parsed.status().message());
+            keep.bytes = *parsed;
+          },
+          "How much those that are over may have left in all, such as 200GB; the oldest go first")
+      ->type_name("SIZE");
+}
+
 void AddHead(Commands& commands) {
   const auto place = std::make_shared<PagePlace>();
   const auto serves_page = std::make_shared<bool>(false);
@@ -36,6 +61,7 @@ void AddHead(Commands& commands) {
       ->type_name("N")
       ->check(kCpuRange);
   command->add_option("--gpus", head->gpus, "GPUs likewise")->type_name("N")->check(kGpuRange);
+  AddKeep(command, head->keep);
   command->add_flag("--ui", *serves_page,
                     "Serves the page of all sweeps, as tune ui --act does; its key stays the same");
   AddPagePlace(command, *place);

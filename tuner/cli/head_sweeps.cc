@@ -51,6 +51,7 @@ std::string HeadSweeps::NameOf(ExperimentId id) const {
 
 Status HeadSweeps::Look() {
   LookAtPrograms();
+  TUNE_RETURN_IF_ERROR(LookAtEnded());
   return LookAtInterrupted();
 }
 
@@ -261,7 +262,7 @@ Result<std::vector<std::string>> HeadSweeps::DoAtRest(const ControlRequest& requ
     if (request.verb == ControlVerb::kDelete) {
       TUNE_RETURN_IF_ERROR(parts_.store.DeleteExperiment(experiment));
       std::erase_if(submitted_, [&](const auto& entry) { return entry.second == experiment.name; });
-      LogOfHead("tune delete: " + experiment.name);
+      LogOfHead(experiment.name + " is deleted");
       return std::vector<std::string>();
     }
     return ControlAtRest(request, experiment, artifacts_dir_, parts_.store, parts_.artifacts,
@@ -313,6 +314,32 @@ Result<std::vector<std::string>> HeadSweeps::Resume(const StoredExperiment& expe
       experiment.name + " goes on from " + Counted(static_cast<int64_t>(trial_count), "trial");
   LogOfHead("tune resume: " + line);
   return std::vector<std::string>{line};
+}
+
+Status HeadSweeps::LookAtEnded() {
+  constexpr size_t kAtOnceMax = 20;  // Workers are waited for meanwhile.
+  const Instant now = parts_.clock.Now();
+  if (!parts_.keep.is_any() || now < ended_due_) return OkStatus();
+  ended_due_ = now + LookEvery(parts_.keep);
+  Result<std::vector<EndedSweep>> ended = FindEnded(parts_.db_path, parts_.keep);
+  if (!ended.ok()) return Internal(ended.status().message());
+  std::vector<EndedSweep> expired = Expired(*std::move(ended), parts_.keep, now);
+  if (expired.size() > kAtOnceMax) {
+    expired.resize(kAtOnceMax);
+    ended_due_ = now + Seconds(1);
+  }
+  for (const EndedSweep& sweep : expired) {
+    ControlRequest request;
+    request.verb = ControlVerb::kDelete;
+    request.sweep = sweep.name;
+    Status removed = DoAtRest(request).status();
+    if (removed.code() == StatusCode::kInternal) return removed;
+    if (removed.ok()) removed = parts_.artifacts.Remove(artifacts_dir_ + "/" + sweep.name);
+    LogOfHead(
+        sweep.name + ", over since " + FormatInstant(sweep.ended_at) +
+        (removed.ok() ? ", was removed (--keep)" : ": cannot be removed: " + removed.message()));
+  }
+  return OkStatus();
 }
 
 void HeadSweeps::LookAtPrograms() {

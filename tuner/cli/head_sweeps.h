@@ -16,6 +16,7 @@
 #include "tuner/artifact_store.h"
 #include "tuner/cli/control_desk.h"
 #include "tuner/cli/doors.h"
+#include "tuner/cli/head_retention.h"
 #include "tuner/cli/program_watch.h"
 #include "tuner/controller.h"
 #include "tuner/event_queue.h"
@@ -42,6 +43,7 @@ class HeadSweeps final : public HeadDuties {
     Tuner& tuner;
     EventQueue& queue;
     ArtifactStore& artifacts;
+    const RetentionRule& keep;
   };
   explicit HeadSweeps(const Parts& parts);
 
@@ -66,12 +68,15 @@ class HeadSweeps final : public HeadDuties {
   void NoteSubmitted(const StoredExperiment& experiment);
   Status LookAtInterrupted();
   void LookAtPrograms();
+  // Removes sweeps and jobs that are over, as the rule says.
+  Status LookAtEnded();
   void TrimPackages();
 
   const Parts parts_;
   const std::string artifacts_dir_;
   std::map<std::string, std::string> submitted_;  // Names of all sweeps, by their submissions.
   std::map<std::string, Instant> interrupted_;    // When they are tried again, by name.
+  Instant ended_due_;                             // When those that are over are looked at.
   // Of those that are open.
   std::map<ExperimentId, std::string> names_;
   std::map<ExperimentId, ProgramWatch> programs_;
