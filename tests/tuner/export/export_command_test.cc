@@ -131,7 +131,7 @@ TEST_F(ExportTest, MlflowsStoreHasARunATrial) {
   const ExportAnswer answer = Export(folder_, "mlflow", {folder_ / "out"});
   ASSERT_EQ(answer.exit_status, 0) << answer.err;
   const std::string store = folder_ / "out/mlflow.db";
-  EXPECT_THAT(answer.err, HasSubstr("mlflow ui --backend-store-uri 'sqlite:///" + store + "'"));
+  EXPECT_THAT(answer.err, HasSubstr("mlflow ui --backend-store-uri sqlite:///" + store));
   EXPECT_THAT(Ask(store, "select name, lifecycle_stage, length(experiment_id) from experiments"),
               ElementsAre("food|active|18"));
   EXPECT_THAT(Ask(store, "select name, status, start_time, end_time from runs order by name"),
