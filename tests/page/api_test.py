@@ -587,11 +587,12 @@ class Acting(unittest.TestCase):
             ({"stop": {"trail": 3}}, 400, "invalid_argument", "stop: unknown key 'trail'"),
             ({"stop": 3}, 400, "invalid_argument", "stop: read 3, expected an object"),
             ({"halt": {}}, 400, "invalid_argument", "unknown key 'halt'"),
-            ({"stop": {}, "pause": {}}, 400, "invalid_argument", "expected one of pause, unpause, stop, set, drain and note"),
+            ({"stop": {}, "pause": {}}, 400, "invalid_argument", "expected one of pause, unpause, stop, set, drain, note, resume and delete"),
             ({"tuner": 1}, 400, "invalid_argument", "the verb is missing"),
-            ({"delete": {}}, 400, "invalid_argument", "delete: expected one of pause"),
-            ({"resume": {}}, 400, "invalid_argument", "resume: expected one of pause"),
-            ({"devices": {}}, 400, "invalid_argument", "devices: expected one of pause, unpause, stop, set, drain and note"),
+            ({"delete": {}}, 409, "failed_precondition", "no head holds the database; from a terminal: tune delete small"),
+            ({"resume": {}}, 409, "failed_precondition", "no head holds the database; from a terminal: tune resume small"),
+            ({"submit": {}}, 400, "invalid_argument", "submit: spec is missing"),
+            ({"devices": {}}, 400, "invalid_argument", "devices: expected one of pause, unpause, stop, set, drain, note, resume and delete"),
             ([], 400, "invalid_argument", "the body: expected one of pause"),
             ("{\"stop\": ", 400, "invalid_argument", "the body: 1:10: "),
             ("", 400, "invalid_argument", "the body: "),
@@ -1066,6 +1067,45 @@ class ForClientsElsewhere(unittest.TestCase):
                           ["export", "--to", "csv"], ["best", "--export=/etc/x"], ["plot", "a", "--svg", "../x"], ["report", "--html", "/x"],
                           ["results", "--sql", "select 1", "--db=/tmp/x"]):
             self.assertEqual(self.post("/commands", json.dumps({"arguments": arguments}))[0], 400, arguments)
+
+    def test_what_is_over_is_gone_on_with_and_deleted_by_the_head(self):
+        def wait_for(name, status):
+            deadline = time.monotonic() + 60
+            while (sweep := self.page.json("/sweeps/" + name))["status"] != status:
+                self.assertLess(time.monotonic(), deadline, sweep)
+            return sweep
+
+        def submit(name, iterations, more=""):
+            Path(self.folder, name + ".yaml").write_text(
+                f"trainable: {{curve: {{value: x, iterations: {iterations}, seconds: 0.01, checkpoint_bytes: 100}}}}\nmetric: loss\nmode: min\nsamples: 2\n"
+                f"space: {{x: {{uniform: [0, 1]}}}}\n{more}")
+            subprocess.run([TUNE, "submit", name + ".yaml"], cwd=self.folder, check=True, capture_output=True, timeout=60)
+
+        submit("small", 2)
+        sweep = wait_for("small", "FINISHED")
+        self.assertEqual((sweep["may_manage"], sweep["may_act"]), (True, False))
+        self.assertEqual(self.page.act({"resume": {"samples": 3}}), (200, {"ok": ["small goes on from 2 trials"]}))
+        self.until_counts({"TERMINATED": 3})
+        wait_for("small", "FINISHED")
+        self.assertEqual(self.page.act({"resume": {}})[0], 409)
+        self.assertEqual(self.page.act({"resume": {"samples": 1}})[0], 400)
+        submit("learner", 1000000, "from: small\nsearch: {algorithm: tpe}\n")
+        self.assertFalse(wait_for("learner", "RUNNING")["may_manage"])
+        status, said = self.page.act({"delete": {}})
+        self.assertEqual((status, said["error"]), (409, "learner, which is not finished, learns from small; delete that one first"))
+        self.assertEqual(self.page.act({"delete": {}}, name="learner")[0], 409)  # It runs.
+        self.assertEqual(self.page.act({"stop": {"now": True}}, name="learner")[0], 200)
+        wait_for("learner", "STOPPED")
+        for name in ("small", "learner"):
+            self.assertTrue(Path(self.folder, "tune.artifacts", name).exists())
+            self.assertEqual(self.page.act({"delete": {}}, name=name), (200, {"ok": [name + " is deleted"]}))
+            self.assertFalse(Path(self.folder, "tune.artifacts", name).exists())
+        self.assertEqual(self.page.json("/sweeps"), [])
+
+    def until_counts(self, counts):
+        deadline = time.monotonic() + 60
+        while self.page.json("/sweeps/small")["counts"] != counts:
+            self.assertLess(time.monotonic(), deadline)
 
     def test_who_goes_away_ends_what_ran_for_it(self):
         space = Path(self.folder, "space.yaml")

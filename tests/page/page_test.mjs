@@ -222,7 +222,10 @@ test("an axis is written with few digits, and its texts do not lie over each oth
   for (const view of ["slice", "parallel"]) {
     const { page, close } = await openListening(`#/axes?view=${view}`);
     await page.waitForFunction(() => globalThis.written.some((text) => /^(0\.02|0\.05)$/.test(text)));
-    const { places, written } = await page.evaluate(() => ({ places: globalThis.places, written: globalThis.written }));
+    // Of what was painted more than once the last time counts.
+    const { places, written } = await page.evaluate(() => ({
+      places: [...new Map(globalThis.places.map((place) => [`${place.label} ${place.text} ${place.y}`, place])).values()], written: globalThis.written,
+    }));
     assert.ok(!written.includes("nothing"), view);
     assert.ok(written.some((text) => /^\d(\.\d)?e\+7$/.test(text)), String(written));
     for (const one of places) {
@@ -761,6 +764,33 @@ test("a note and tags are written on the page, and shown beside each sweep of th
   await close();
 });
 
+test("on a head's page a sweep that is over is gone on with and deleted, each asked back once", async (t) => {
+  const own = mkdtempSync(join(tmpdir(), "tune_page_"));
+  const head = spawn(tune, ["head", "--cpus", "1", "--http", "127.0.0.1:0"], { cwd: own, stdio: ["ignore", "ignore", "pipe"] });
+  const ended = new Promise((resolve) => head.once("exit", resolve));
+  t.after(async () => { head.kill("SIGTERM"); await ended; rmSync(own, { recursive: true, force: true }); });
+  const at = await new Promise((resolve) => {
+    let said = "";
+    head.stderr.on("data", (data) => { said += data; const found = /the page of .*: (http:\S+)/.exec(said); if (found) resolve(found[1]); });
+  });
+  writeFileSync(join(own, "small.yaml"), "trainable: {curve: {value: x, iterations: 2}}\nmetric: loss\nmode: min\nsamples: 2\nspace: {x: {uniform: [0, 1]}}\n");
+  execFileSync(tune, ["submit", "small.yaml"], { cwd: own, stdio: "ignore" });
+  execFileSync(tune, ["submit", "--name", "look", "--", "true"], { cwd: own, stdio: "ignore" });
+  const { page, faults, close } = await open("#/small", { at });
+  await page.click(".overview [role=group] button:text-is('Resume…')");
+  await page.fill("dialog input[inputmode=numeric]", "3");
+  await page.click("dialog button[type=submit]");
+  await page.waitForSelector("[role=status]:has-text('small goes on from 2 trials')");
+  await page.waitForSelector(".overview:has-text('3 TERMINATED')");
+  await page.click(".overview [role=group] button:text-is('Delete…')");
+  await page.waitForSelector("dialog:has-text('Delete small?'):has-text('are removed for good')");
+  await page.click("dialog button[type=submit]");
+  await page.waitForSelector("[aria-label=sweeps] tbody tr:has-text('look'):has-text('exit status 0')");
+  await page.waitForFunction(() => document.querySelectorAll("[aria-label=sweeps] tbody tr").length === 1);
+  assert.deepEqual(faults.filter((fault) => !/status of 404/.test(fault)), []); // Of what was asked about the sweep that is gone.
+  await close();
+});
+
 test("what others write while the form is open stays, and another note is not replaced unasked", async (t) => {
   const sweep = await runWithPage(t, undefined, ["--tag", "keep=1", "--note", "v1"]);
   const { page, close } = await open("#/endless?view=about", { at: sweep.at });
@@ -780,14 +810,20 @@ test("what others write while the form is open stays, and another note is not re
   await tags.fill("late=1\nlate=2");
   await page.click("form button[type=submit]");
   await page.waitForSelector("form [role=alert]:has-text('tag: read late twice')");
-  await tags.fill("late=1\nmine=1");
-  assert.equal((await write({ note: "v3" })).status, 200);
-  await page.waitForFunction(async () => (await (await fetch("/api/v1/sweeps/endless")).json()).note === "v3");
-  await page.waitForTimeout(0);
-  await page.waitForFunction(async () => {
-    document.querySelector("form button[type=submit]").click();
-    return document.querySelector("form [role=alert]")?.textContent.includes("Meanwhile somebody wrote: v3");
-  }, undefined, { polling: 200 });
+  await tags.fill("late=2\nmine=1");
+  assert.equal((await write({ note: "v3", tags: { late: "3", more: " a " } })).status, 200);
+  await page.click("[role=tab]:text-is('Curves')");
+  await page.click("[role=tab]:text-is('About')"); // What was typed is still there.
+  await page.click("form button[type=submit]");
+  await page.waitForSelector("form [role=alert]:has-text('Meanwhile somebody wrote: v3'):has-text('tag late=3'):has-text('Save again')");
+  await page.click("form button[type=submit]");
+  await page.waitForSelector("[aria-label=about] .written:text-is(\"page's\")");
+  assert.deepEqual(await texts(page, "[aria-label=about] .tag"), ["late=2", "mine=1", "more= a "]);
+  await page.click("[aria-label=about] button:text-is('change')");
+  await note.fill("spaces stay");
+  await page.click("form button[type=submit]");
+  await page.waitForSelector("[aria-label=about] .written:text-is('spaces stay')");
+  assert.deepEqual(await texts(page, "[aria-label=about] .tag"), ["late=2", "mine=1", "more= a "]);
   await close();
 });
 
@@ -801,6 +837,14 @@ test("of all sweeps the latest stands first, and a click on a column orders them
   await page.click("[aria-label=sweeps] th button:has-text('name')");
   assert.deepEqual(await names(), ["second", "photographs"]);
   assert.deepEqual((await texts(page, "[aria-label=sweeps] tbody tr:first-child td")).slice(1, 5), ["sweep", "FINISHED", "3/3", "acc"]);
+  const [first] = JSON.parse(run("list", "--format", "json"));
+  for (const [filter, left] of [[`created>="${first.created_at.replace("T", " ").slice(0, 16)}"`, 2], ["created<2020", 0], [`created=${first.created_at.slice(0, 10)} kind=sweep`, 2]]) {
+    await page.fill("input[type=search]", filter);
+    await page.waitForFunction((n) => document.querySelector("[aria-label=sweeps] .note").textContent.startsWith(`${n} of 2`), left);
+  }
+  await page.fill("input[type=search]", "created>yesterday");
+  await page.waitForSelector("[aria-label=sweeps] .doubt:has-text(\"read 'yesterday', expected a time such as\")");
+  await page.fill("input[type=search]", "");
   await page.goBack();
   await page.click("header button:text-is('all sweeps')");
   await page.waitForSelector("[aria-label=overview]"); // The latest one.

@@ -37,6 +37,19 @@ Status RefuseSecrets(const std::string& spec) {
   return InvalidArgument("trainable.env." + secrets.front().name + ": is a secret");
 }
 
+// An unfinished sweep that could not go on without `name`; empty: there is none.
+std::string LearnerOf(const std::string& name, const std::vector<StoredExperiment>& experiments) {
+  for (const StoredExperiment& experiment : experiments) {
+    const bool is_over = experiment.status == ExperimentStatus::kFinished ||
+                         experiment.status == ExperimentStatus::kStopped;
+    if (is_over || experiment.name == name) continue;
+    const Result<Value> spec = ParseJson(experiment.spec);
+    const Value* const from = spec.ok() && spec->is_map() ? spec->Find("from") : nullptr;
+    if (from != nullptr && *from == Value(name)) return experiment.name;
+  }
+  return "";
+}
+
 }  // namespace
 
 void LogOfHead(const std::string& line) { Tell(FormatInstant(RealClock().Now()) + "  " + line); }
@@ -260,10 +273,14 @@ Result<std::vector<std::string>> HeadSweeps::DoAtRest(const ControlRequest& requ
     if (experiment.name != request.sweep) continue;
     if (request.verb == ControlVerb::kResume) return Resume(experiment, request);
     if (request.verb == ControlVerb::kDelete) {
+      if (const std::string learner = LearnerOf(experiment.name, experiments); !learner.empty()) {
+        return FailedPrecondition(learner + ", which is not finished, learns from " +
+                                  experiment.name + "; delete that one first");
+      }
       TUNE_RETURN_IF_ERROR(parts_.store.DeleteExperiment(experiment));
       std::erase_if(submitted_, [&](const auto& entry) { return entry.second == experiment.name; });
       LogOfHead(experiment.name + " is deleted");
-      return std::vector<std::string>();
+      return std::vector<std::string>{experiment.name + " is deleted"};
     }
     return ControlAtRest(request, experiment, artifacts_dir_, parts_.store, parts_.artifacts,
                          parts_.clock.Now());

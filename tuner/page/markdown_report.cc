@@ -257,6 +257,19 @@ Result<std::string> EndsPart(Database& database, const FoundSweep& sweep, const 
   return out;
 }
 
+// Nobody knows when a tuner died; it lived at the last report.
+Result<Duration> TimeTaken(Database& database, const FoundSweep& sweep, Duration elapsed) {
+  static constexpr char kSql[] =
+      "SELECT max(r.reported_us) FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
+      " WHERE t.experiment = ?1";
+  if (sweep.status != "INTERRUPTED") return elapsed;
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+  row->BindAll(sweep.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  const std::optional<int64_t> last = has_row ? row->OptionalInt(0) : std::nullopt;
+  return last ? Duration{*last - sweep.created_us} : Duration{};
+}
+
 // What a person wrote.
 std::string LabelsPart(const SweepLabels& labels) {
   std::string out;
@@ -316,10 +329,11 @@ Result<MarkdownReport> MakeMarkdownReport(Database& database, const FoundSweep& 
   const StoredSnapshots snapshots(Instant{sweep.created_us});
   TUNE_ASSIGN_OR_RETURN(const SweepSummary summary,
                         snapshots.ReadSummary(database, sweep, clock.Now()));
+  TUNE_ASSIGN_OR_RETURN(const Duration took, TimeTaken(database, sweep, summary.elapsed));
   out = "# Sweep " + EscapedMarkdown(sweep.name) + "\n\n" + objectives + ": " +
         Counted(summary.trial_count, "trial") + ", " + sweep.status + ", begun " +
-        FormatInstant(Instant{sweep.created_us}) + ", took " + FormatDuration(summary.elapsed) +
-        ".\n\n" + LabelsPart(sweep.labels);
+        FormatInstant(Instant{sweep.created_us}) + ", took " + FormatDuration(took) + ".\n\n" +
+        LabelsPart(sweep.labels);
   TUNE_ASSIGN_OR_RETURN(const std::string searched, SearchedPart(database, sweep));
   out += searched;
   const bool has_front = sweep.objectives.size() > 1;

@@ -11,10 +11,12 @@
 namespace tune {
 namespace {
 
-constexpr ControlVerb kActions[] = {ControlVerb::kPause, ControlVerb::kUnpause, ControlVerb::kStop,
-                                    ControlVerb::kSet,   ControlVerb::kDrain,   ControlVerb::kNote};
+constexpr ControlVerb kActions[] = {ControlVerb::kPause,  ControlVerb::kUnpause, ControlVerb::kStop,
+                                    ControlVerb::kSet,    ControlVerb::kDrain,   ControlVerb::kNote,
+                                    ControlVerb::kResume, ControlVerb::kDelete};
 constexpr char kExpected[] =
-    "expected one of pause, unpause, stop, set, drain and note, such as {\"stop\": {\"trial\": 3}}";
+    "expected one of pause, unpause, stop, set, drain, note, resume and delete, such as {\"stop\": "
+    "{\"trial\": 3}}";
 
 }  // namespace
 

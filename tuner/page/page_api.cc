@@ -10,6 +10,8 @@
 #include "core/json.h"
 #include "core/time.h"
 #include "core/utf8.h"
+#include "tuner/artifact_path.h"
+#include "tuner/artifact_store.h"
 #include "tuner/cli/living_state.h"
 #include "tuner/cli/note_command.h"
 #include "tuner/cli/stored_doubts.h"
@@ -20,6 +22,7 @@
 #include "tuner/page/page_action.h"
 #include "tuner/page/page_json.h"
 #include "tuner/page/sweep_summary.h"
+#include "tuner/sqlite/writer_lock.h"
 
 namespace tune {
 namespace {
@@ -92,6 +95,28 @@ Result<int64_t> CountOf(const HttpRequest& request, const std::string& name) {
                          "', expected 0 or a number above it");
 }
 
+bool HasHead(const std::string& db_path) {
+  const std::optional<LockHolder> holder = FindLockHolder(db_path);
+  return holder && holder->is_head;
+}
+
+// To go on with a sweep that is over, or to delete it, with what it left.
+Result<ControlAnswer> AskHead(const std::string& db_path, const ControlRequest& request,
+                              const Clock& clock) {
+  if (!HasHead(db_path)) {
+    return FailedPrecondition(std::string("no head holds the database; from a terminal: tune ") +
+                              ControlVerbName(request.verb) + " " + Printable(request.sweep));
+  }
+  TUNE_ASSIGN_OR_RETURN(ControlAnswer answer,
+                        AskLivingTuner(db_path, request, clock, kActionPatience));
+  if (request.verb != ControlVerb::kDelete || !answer.status.ok()) return answer;
+  const std::string artifacts_dir = ArtifactsDirOf(db_path);
+  const Status removed =
+      LocalArtifactStore(artifacts_dir).Remove(artifacts_dir + "/" + request.sweep);
+  if (!removed.ok()) answer.lines.push_back(removed.message() + "; tune gc tries again");
+  return answer;
+}
+
 Status NothingHere() { return NotFound("there is nothing at this address"); }
 
 }  // namespace
@@ -156,6 +181,9 @@ Result<std::string> PageApi::Sweep(const FoundSweep& sweep, PageRights rights) {
   TUNE_ASSIGN_OR_RETURN(const Value provenance, ProvenanceValue(has_row ? row->Text(1) : "{}"));
   AppendField("provenance", provenance, out);
   AppendField("may_note", rights == PageRights::kAct, out);
+  const bool is_at_rest = !HasTuner(living) && living.trainable_kind != "ask-tell";
+  AppendField("may_manage", rights == PageRights::kAct && is_at_rest && HasHead(database_->path()),
+              out);
   AppendField("may_act", rights == PageRights::kAct && HasLivingTuner(living), out);
   out += ",\"spec\":" + (has_row ? std::string(row->Text(0)) : "{}") + ",\"doubts\":[";
   TUNE_ASSIGN_OR_RETURN(const std::vector<Doubt> doubts, ReadDoubts(*database_, sweep.id));
@@ -359,6 +387,9 @@ HttpAnswer PageApi::Act(const std::vector<std::string>& parts, const std::string
           WriteLabels(database_->path(), sweep, request.labels, clock_, kActionPatience));
       return ControlAnswer{OkStatus(), std::move(lines)};
     }
+    const bool is_at_rest =
+        request.verb == ControlVerb::kResume || request.verb == ControlVerb::kDelete;
+    if (is_at_rest) return AskHead(database_->path(), request, clock_);
     if (!HasLivingTuner(sweep)) {
       return FailedPrecondition(Printable(sweep.name) + " is " + sweep.status +
                                 ": no tuner runs it that could be asked");

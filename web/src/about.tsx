@@ -1,6 +1,6 @@
 // What a person wrote to the sweep, where it comes from, and its space file.
 import { useState } from "preact/hooks";
-import { act, Refused, type Sweep, type Tags } from "./api";
+import { act, ask, Refused, type Sweep, type Tags } from "./api";
 import { tagText } from "./sweeps";
 import { bytes } from "./trial";
 import type { Shown } from "./view";
@@ -11,56 +11,91 @@ const lines = (tags: Tags) => Object.entries(tags).map(([key, value]) => tagText
 const specText = (spec: object) =>
   JSON.stringify(spec, null, 2).replace(/\[\n\s*([^[\]{}]*?)\n\s*\]/g, (_, inner: string) => `[${inner.replace(/\n\s*/g, " ")}]`);
 
-// A text for the mistake, where there is one.
-function tagsOf(text: string): Tags | string {
+// A text for the mistake, where there is one. A line that was not touched means the tag as it is, also with spaces at its ends.
+function tagsOf(text: string, before: Tags): Tags | string {
+  const known = new Map(Object.entries(before).map((tag) => [tagText(...tag), tag]));
   const tags: Tags = {};
-  for (const line of text.split("\n").map((l) => l.trim()).filter(Boolean)) {
-    const sign = line.indexOf("=");
-    const key = sign < 0 ? line : line.slice(0, sign).trim();
+  for (const line of text.split("\n").filter((l) => l.trim())) {
+    const [name, ...value] = line.split("=");
+    const [key, meant] = known.get(line) ?? [name.trim(), value.join("=").trim()];
     if (key in tags) return `tag: read ${key} twice, expected it once`;
-    tags[key] = sign < 0 ? "" : line.slice(sign + 1).trim();
+    tags[key] = meant;
   }
   return tags;
 }
 
-// What the person has changed of what the form began with; null: nothing. What others write meanwhile stays.
-function changeOf(before: Pick<Sweep, "note" | "tags">, note: string, tags: Tags): { note?: string } | null {
-  const added = Object.fromEntries(Object.entries(tags).filter(([key, value]) => before.tags[key] !== value));
-  const untag = Object.keys(before.tags).filter((key) => !(key in tags));
-  const change = {
-    ...(note !== before.note ? { note } : {}), ...(Object.keys(added).length > 0 ? { tags: added } : {}), ...(untag.length > 0 ? { untag } : {}),
-  };
-  return Object.keys(change).length > 0 ? change : null;
+type Written = Pick<Sweep, "note" | "tags">;
+
+interface Change {
+  note?: string;
+  tags?: Tags;
+  untag?: string[];
 }
 
+// What the person has changed of what the form began with. What others write meanwhile stays.
+function changeOf(begun: Written, wanted: Written): Change {
+  const tags = Object.fromEntries(Object.entries(wanted.tags).filter(([key, value]) => begun.tags[key] !== value));
+  const untag = Object.keys(begun.tags).filter((key) => !(key in wanted.tags));
+  return {
+    ...(wanted.note !== begun.note ? { note: wanted.note } : {}),
+    ...(Object.keys(tags).length > 0 ? { tags } : {}), ...(untag.length > 0 ? { untag } : {}),
+  };
+}
+
+// The keys of tags that others have changed since the form was opened, and this change would change, too, to something else.
+const keysInConflict = (change: Change, begun: Written, now: Written): string[] =>
+  [...Object.keys(change.tags ?? {}), ...(change.untag ?? [])].filter((key) => now.tags[key] !== begun.tags[key] && now.tags[key] !== change.tags?.[key]);
+
+const noteInConflict = (change: Change, begun: Written, now: Written): boolean =>
+  change.note !== undefined && now.note !== begun.note && now.note !== change.note;
+
+// What stands in a form that is left without saving, by the sweep's address.
+const drafts = new Map<string, { begun: Written; note: string; tags: string }>();
+
 function Editor({ sweep, path, onDone }: { sweep: Sweep; path: string; onDone: () => void }) {
-  const [note, setNote] = useState(sweep.note);
-  const [tags, setTags] = useState(lines(sweep.tags));
+  const [draft, setDraft] = useState(drafts.get(path) ?? { begun: { note: sweep.note, tags: sweep.tags }, note: sweep.note, tags: lines(sweep.tags) });
   const [trouble, setTrouble] = useState("");
-  const [begun, setBegun] = useState({ note: sweep.note, tags: sweep.tags });
+  const type = (part: Partial<typeof draft>) => {
+    drafts.set(path, { ...draft, ...part });
+    setDraft({ ...draft, ...part });
+  };
+  const leave = () => {
+    drafts.delete(path);
+    onDone();
+  };
   const save = async (e: Event) => {
     e.preventDefault();
-    const wanted = tagsOf(tags);
-    if (typeof wanted === "string") return setTrouble(wanted);
-    const change = changeOf(begun, note, wanted);
-    if (!change) return onDone();
-    if (change.note !== undefined && sweep.note !== begun.note) {
-      setBegun({ ...begun, note: sweep.note });
-      return setTrouble(`Meanwhile somebody wrote: ${sweep.note || "(nothing)"}\nSave again to put this note in its place.`);
-    }
+    const tags = tagsOf(draft.tags, draft.begun.tags);
+    if (typeof tags === "string") return setTrouble(tags);
+    const change = changeOf(draft.begun, { note: draft.note, tags });
+    if (Object.keys(change).length === 0) return leave();
     try {
-      await act(path, { note: change });
-      onDone();
+      const now = await ask<Sweep>(path);
+      const keys = keysInConflict(change, draft.begun, now);
+      const isNote = noteInConflict(change, draft.begun, now);
+      if (keys.length > 0 || isNote) {
+        // Now that it is known it may be replaced; what else others wrote stays.
+        const known = { ...draft.begun.tags };
+        for (const key of keys) if (key in now.tags) known[key] = now.tags[key]; else delete known[key];
+        type({ begun: { note: now.note, tags: known } });
+        const told = [...(isNote ? [now.note || "(no note)"] : []), ...keys.map((key) => (key in now.tags ? `tag ${tagText(key, now.tags[key])}` : `no tag ${key}`))];
+        return setTrouble(`Meanwhile somebody wrote: ${told.join("\n")}\nSave again to put yours in its place.`);
+      }
+      const untag = change.untag?.filter((key) => key in now.tags) ?? [];
+      const { untag: _, ...rest } = change;
+      const left: Change = untag.length > 0 ? { ...rest, untag } : rest;
+      if (Object.keys(left).length > 0) await act(path, { note: left });
+      leave();
     } catch (error) {
       setTrouble(error instanceof Refused ? error.message : "The page's server does not answer; it is not known whether this was written.");
     }
   };
   return (
     <form onSubmit={save}>
-      <label>Note<textarea rows={4} value={note} maxLength={10000} onInput={(e) => setNote(e.currentTarget.value)} /></label>
-      <label>Tags, one a line: <code>team=vision</code><textarea rows={3} value={tags} onInput={(e) => setTags(e.currentTarget.value)} /></label>
+      <label>Note<textarea rows={4} value={draft.note} maxLength={10000} onInput={(e) => type({ note: e.currentTarget.value })} /></label>
+      <label>Tags, one a line: <code>team=vision</code><textarea rows={3} value={draft.tags} onInput={(e) => type({ tags: e.currentTarget.value })} /></label>
       {trouble && <p class="doubt written" role="alert">{trouble}</p>}
-      <div class="bar"><button type="submit" class="main">Save</button><button type="button" onClick={onDone}>Cancel</button></div>
+      <div class="bar"><button type="submit" class="main">Save</button><button type="button" onClick={leave}>Cancel</button></div>
     </form>
   );
 }
@@ -78,7 +113,7 @@ function Origin({ sweep }: { sweep: Sweep }) {
 
 export function AboutView({ shown: view }: { shown: Shown }) {
   const { sweep } = view;
-  const [isOpen, setIsOpen] = useState(false);
+  const [isOpen, setIsOpen] = useState(drafts.has(view.path));
   const spec = specText(sweep.spec);
   return (
     <section aria-label="about" class="view">

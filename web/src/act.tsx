@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { act, Refused, type Sweep, type Trial } from "./api";
 
-type Verb = "pause" | "unpause" | "stop" | "set" | "drain";
+type Verb = "pause" | "unpause" | "stop" | "set" | "drain" | "resume" | "delete";
 
 // What is asked back before it is done. `trial` and `worker`: of whom; the whole sweep without both.
 export interface Wanted {
@@ -11,7 +11,7 @@ export interface Wanted {
   worker?: string;
 }
 
-const LABELS: { [verb in Verb]: string } = { pause: "Pause", unpause: "Go on", stop: "Stop", set: "Set a limit", drain: "Let leave" };
+const LABELS: { [verb in Verb]: string } = { pause: "Pause", unpause: "Go on", stop: "Stop", set: "Set a limit", drain: "Let leave", resume: "Resume", delete: "Delete" };
 const LIMITS = ["max_concurrent", "sweep_time", "trial_time", "no_progress", "failed_trials", "unplaceable"];
 const HINTS: { [limit: string]: string } = { max_concurrent: "4", failed_trials: "10" };
 
@@ -33,6 +33,10 @@ function whatHappens({ verb, trial, worker }: Wanted, atOnce: boolean): string {
       return `The worker ${worker} gets no more trials. Those that it runs go on elsewhere, from their checkpoints.`;
     case "set":
       return "It counts from now on. Trials that run go on under it.";
+    case "resume":
+      return "It goes on with the head's workers, from what was reported.";
+    case "delete":
+      return "Its trials, reports, logs and checkpoints are removed for good.";
   }
 }
 
@@ -42,6 +46,8 @@ function Dialog({ wanted, sweep, onDone }: { wanted: Wanted; sweep: Sweep; onDon
   const [limit, setLimit] = useState(LIMITS[0]);
   const [value, setValue] = useState("");
   const [isMissing, setIsMissing] = useState(false);
+  const [samples, setSamples] = useState("");
+  const [errored, setErrored] = useState(false);
   const hint = HINTS[limit] ?? "20m";
   useEffect(() => dialog.current?.showModal(), []);
   const { verb, trial, worker } = wanted;
@@ -59,6 +65,8 @@ function Dialog({ wanted, sweep, onDone }: { wanted: Wanted; sweep: Sweep; onDon
     leave(
       verb === "set" ? { set: { settings: [`limits.${limit}=${value.trim()}`] } }
         : verb === "drain" ? { drain: { worker } }
+        : verb === "delete" ? { delete: {} }
+        : verb === "resume" ? { resume: { ...(samples.trim() ? { samples: Number(samples) } : {}), ...(errored ? { errored } : {}) } }
           : { [verb]: { ...(trial !== undefined ? { trial } : {}), ...now } });
   };
   return (
@@ -72,6 +80,12 @@ function Dialog({ wanted, sweep, onDone }: { wanted: Wanted; sweep: Sweep; onDon
             <label>value <input size={8} value={value} placeholder={hint} onInput={(e) => { setValue(e.currentTarget.value); setIsMissing(false); }} /></label>
             <span class="soft">{present === undefined ? "not set now" : `${String(present)} now`}</span>
             {isMissing && <span class="doubt" role="alert">the value is missing, such as {hint}</span>}
+          </div>
+        )}
+        {verb === "resume" && (
+          <div class="bar">
+            <label>trials in all <input size={8} inputMode="numeric" value={samples} placeholder={String(sweep.trials_max)} onInput={(e) => setSamples(e.currentTarget.value)} /></label>
+            <label><input type="checkbox" checked={errored} onChange={(e) => setErrored(e.currentTarget.checked)} /> try those that failed again</label>
           </div>
         )}
         {(verb === "pause" || verb === "stop") && (
@@ -93,7 +107,8 @@ export interface Acting {
   parts: preact.JSX.Element; // The dialog, and what became of the last action.
 }
 
-export function useActing(sweep: Sweep | null, path: string): Acting {
+// `onGone`: the sweep was deleted.
+export function useActing(sweep: Sweep | null, path: string, onGone: () => void): Acting {
   const [wanted, setWanted] = useState<Wanted | null>(null);
   const [told, setTold] = useState({ text: "", isError: false });
   useEffect(() => { setWanted(null); setTold({ text: "", isError: false }); }, [path]);
@@ -103,12 +118,13 @@ export function useActing(sweep: Sweep | null, path: string): Acting {
     setTold({ text: "Asking the tuner…", isError: false });
     try {
       setTold({ text: (await act(path, action)).join("\n"), isError: false });
+      if ("delete" in action) onGone();
     } catch (error) {
       setTold({ text: error instanceof Refused ? error.message : "The page's server does not answer; it is not known whether this was done.", isError: true });
     }
   };
   return {
-    want: sweep?.may_act ? setWanted : null,
+    want: sweep?.may_act || sweep?.may_manage ? setWanted : null,
     parts: (
       <>
         <div role="status" aria-live="polite" class={told.isError ? "told doubt" : "told"}>
@@ -125,7 +141,7 @@ const Button = ({ verb, trial, want }: { verb: Verb; trial?: number; want: (want
 
 export function SweepActions({ sweep, want }: { sweep: Sweep; want: Acting["want"] }) {
   if (!want) return null;
-  const verbs: Verb[] = [sweep.status === "PAUSED" ? "unpause" : "pause", "stop", "set"];
+  const verbs: Verb[] = sweep.may_manage ? ["resume", "delete"] : [sweep.status === "PAUSED" ? "unpause" : "pause", "stop", "set"];
   return <div class="bar" role="group" aria-label={`commands to ${sweep.name}`}>{verbs.map((verb) => <Button key={verb} verb={verb} want={want} />)}</div>;
 }
 

@@ -35,6 +35,7 @@ export interface Sweep extends Summary {
   doubts: string[];
   spec: { space?: Config; limits?: Config; [key: string]: unknown };
   may_act: boolean; // This page may command its tuner.
+  may_manage: boolean; // This page may have it gone on with, or deleted, by the head.
   may_note: boolean; // This page may write its note and tags.
   provenance: {
     version?: string; command?: string; host?: string; folder?: string;

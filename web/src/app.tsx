@@ -124,7 +124,8 @@ export function App() {
   const drawn = view.trial === null || view.chosen.includes(view.trial) ? view.chosen : [...view.chosen, view.trial];
   const views = VIEWS.filter((v) => v !== "front" || (sweep.value?.metrics.length ?? 1) > 1);
   const now = views.includes(view.view) ? view.view : "curves";
-  const acting = useActing(sweep.value, path);
+  const acting = useActing(sweep.value, path, () => change({ isList: true, sweep: "", trial: null, filter: "", sort: "" }));
+  const wantOfTrial = sweep.value?.may_act ? acting.want : null;
   const trouble = gone || sweeps.trouble || sweep.trouble || rows.trouble || answers.trouble;
   const shown: Shown | null = sweep.value && {
     path, tick, sweep: sweep.value, all, byNumber: rows.value?.byNumber ?? NOBODY, trials, visible, drawn,
@@ -132,7 +133,7 @@ export function App() {
     metrics, names, varying, filter: view.filter, options: view.options,
     set: (options) => change({ options: { ...view.options, ...options } }),
     open: (trial) => change({ trial }),
-    want: acting.want,
+    want: wantOfTrial,
     addFilter: (parts, without) => change({ filter: [...filterParts(view.filter).filter((p) => p.name !== without).map((p) => p.text), ...parts].join(" ") }),
   };
 
@@ -177,7 +178,7 @@ export function App() {
                 differ={chosen.length > 1 ? differs : null} onDiffer={(differ) => change({ differ })} onSort={(next) => change({ sort: next })} onChoose={choose}
                 onOpen={(trial) => change({ trial })} />
             </div>
-            {detail.value && <TrialPanel detail={detail.value} metric={metric} path={trialPath} tick={tick} why={why} want={acting.want} onClose={() => change({ trial: null })} />}
+            {detail.value && <TrialPanel detail={detail.value} metric={metric} others={others} path={trialPath} tick={tick} why={why} want={wantOfTrial} onClose={() => change({ trial: null })} />}
           </div>
         </>
       )}

@@ -74,7 +74,7 @@ export function CurvesView({ shown: view, course }: { shown: Shown; course: Cour
         <Pick label="metric" value={options.metric || sweep.metric} names={view.metrics}
           onPick={(metric) => set({ metric: metric === sweep.metric ? "" : metric })} />
         <Pick label="over" value={options.over || "iteration"} names={["iteration", "seconds"]} onPick={(over) => set({ over: over === "iteration" ? "" : over })} />
-        <Pick label="colour" value={options.colour || ""} none="by trial" names={view.names} onPick={(colour) => set({ colour })} />
+        <Pick label="colour" value={options.colour || ""} none="by trial" names={view.varying} onPick={(colour) => set({ colour })} />
         <label><input type="checkbox" checked={options.log === "y"} onChange={(e) => set({ log: e.currentTarget.checked ? "y" : "" })} /> log axis</label>
         <label>smooth <input type="range" min="0" max="0.95" step="0.05" value={weight} aria-label="smoothing"
           onInput={(e) => set({ smooth: e.currentTarget.value === "0" ? "" : e.currentTarget.value })} /></label>
@@ -87,13 +87,14 @@ export function CurvesView({ shown: view, course }: { shown: Shown; course: Cour
 }
 
 // Which colour is which value.
-function ColourLegend({ name, scale }: { name: string; scale: Scale }) {
+function ColourLegend({ name, scale, hasOthers }: { name: string; scale: Scale; hasOthers: boolean }) {
   const parts: [number, string][] = scale.kind === "words"
     ? scale.words.slice(0, WORDS_MAX).map((word) => [scale.at(word) ?? 0, word]) : [0, 0.25, 0.5, 0.75, 1].map((at) => [at, tickText(scale.value(at))]);
   return (
     <div class="bar legend" aria-label="colours">
       {name} {parts.map(([at, text]) => <span key={at}><i style={{ background: ramp(at) }} /> {text}</span>)}
       {scale.words.length > parts.length && <span class="soft">and {scale.words.length - parts.length} more</span>}
+      {hasOthers && <span><i style={{ background: themed("--curve") }} /> without it</span>}
     </div>
   );
 }
@@ -192,8 +193,8 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
         {weight > 0 && ", smoothed above the thin lines of what was reported"}
         {cut.length > 0 && !isTime && data.metric === sweep.metric && `; bars are the latest cutoffs: ${cut.map((r) => `${shown(r.cutoff)} at ${r.rung}`).join(", ")}`}
       </p>
-      {scale && <ColourLegend name={options.colour} scale={scale} />}
-      {drawable.length === 0 ? <p class="empty">Nothing is reported yet.</p> : <div class="plot" ref={box} />}
+      {scale && <ColourLegend name={options.colour} scale={scale} hasOthers={drawable.some((c) => scale.at(cell(c)) === null)} />}
+      {drawable.length === 0 ? <p class="empty">{curves.length > 0 ? "No value that was reported can be drawn." : "Nothing is reported yet."}</p> : <div class="plot" ref={box} />}
     </>
   );
 }

@@ -54,7 +54,7 @@ export function ParallelView({ shown: view }: { shown: Shown }) {
     }),
     { name: sweep.metric, cell: (t) => valueOf(t), scale: scaleOf(view.all.map(valueOf)) },
   ];
-  const share = shareOf(view.all.map((t) => t.best_value), sweep.mode);
+  const share = shareOf(view.all.map(valueOf), sweep.mode);
   const isFiltered = view.trials.length < view.all.length;
   const better = (a: Trial, b: Trial) => (share(a.best_value) ?? -1) - (share(b.best_value) ?? -1);
   const lines = [...view.trials].sort(better).slice(-LINES_MAX);

@@ -152,8 +152,11 @@ const asValue = (value: string) => (value === "" || /\s|^"/.test(value) ? JSON.s
 // A test as a person would write it.
 export const filterText = (name: string, operator: string, value: string) => asName(name) + operator + asValue(value);
 
-// By as much of the time as was written.
-function isTimeTo(time: string, operator: string, value: string): boolean {
+const TIME = /^\d{4}(-(0\d|1[0-2])(-([0-2]\d|3[01])([T ]([01]\d|2[0-3])(:[0-5]\d(:[0-5]\d(\.\d{1,3})?)?)?)?)?)?Z?$/;
+
+// By as much of the time as was written, in UTC.
+function isTimeTo(time: string, operator: string, written: string): boolean {
+  const value = written.replace(" ", "T");
   const begin = time.slice(0, value.length);
   switch (operator) {
     case "<": return begin < value;
@@ -188,6 +191,7 @@ export function filterOf<T>(text: string, columns: Column<T>[], wordsOf: (row: T
     const column = columns.find((c) => c.title === name || c.name === name) ?? columns.find((c) => c.other === name);
     if (!column) return `there is no column ${name}; known are ${columns.map((c) => asName(c.title)).join(", ")}`;
     const number = value === "" ? NaN : Number(value);
+    if (column.isTime && !TIME.test(value)) return `${part}: read '${value}', expected a time such as 2026-11-28 or 2026-11-28T14:30`;
     if (column.isTime) {
       tests.push((t) => isTimeTo(String(column.cell(t) ?? ""), operator, value));
       continue;

@@ -165,7 +165,7 @@ export function SliceView({ shown: view }: { shown: Shown }) {
   return (
     <section aria-label="slice" class="view">
       <div class="bar">
-        <label><input type="checkbox" checked={isLogY} disabled={!canBeLog} title={canBeLog ? "" : "some values are not above 0"} onChange={(e) => view.set({ log: e.currentTarget.checked ? "y" : "n" })} /> log axis</label>
+        <label title={canBeLog ? "" : "some values are not above 0"}><input type="checkbox" checked={isLogY} disabled={!canBeLog} onChange={(e) => view.set({ log: e.currentTarget.checked ? "y" : "n" })} /> log axis{!canBeLog && <span class="soft"> (some values are not above 0)</span>}</label>
         <span class="soft">light dots are later trials{trials.length < near.length && `; the ${trials.length} best of ${near.length}`}{near.length < known.length && `; ${known.length - near.length} far beyond the others left out`}{note && `; ${note}`}</span>
       </div>
       {trials.length === 0 ? <p class="empty">{view.all.some((t) => t.iterations > 0) ? "No trial that is shown has a value that is a number." : "Nothing is reported yet."}</p> : (
@@ -209,12 +209,13 @@ export function ContourView({ shown: view }: { shown: Shown }) {
   // In the order of the table, the best ones first: all kinds of them.
   const trials = spread(known, DOTS_MAX);
   if (names.length < 2 || trials.length === 0) {
-    return <section aria-label="contour" class="view"><p class="empty">This view needs two parameters and a trial that has reported.</p></section>;
+    return <section aria-label="contour" class="view"><p class="empty">This view needs two parameters and a trial with a value that is a number.</p></section>;
   }
   const of = (name: string) => (t: Trial): Cell | undefined => parameters(t).get(name);
   const x = scaleOf(trials.map(of(xName)), domainOf(space, xName));
   const y = scaleOf(trials.map(of(yName)), domainOf(space, yName));
-  const share = shareOf(trials.map(valueOf), sweep.mode);
+  const most = sizeShown(known.map(valueOf));
+  const share = shareOf(trials.map(valueOf).filter((v) => Math.abs(v as number) <= most), sweep.mode);
   const dots = trials.map((t): Dot => ({
     trial: t.number, x: x.at(of(xName)(t)), y: y.at(of(yName)(t)),
     colour: standsOut(view, t.number) ?? themed("--text"), isBig: standsOut(view, t.number) !== null,

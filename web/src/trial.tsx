@@ -85,8 +85,15 @@ function LogPart({ path, tick, isRunning }: { path: string; tick: number; isRunn
   );
 }
 
-export function TrialPanel({ detail, metric, path, tick, why, want, onClose }: {
-  detail: TrialDetail; metric: string; path: string; tick: number; why: string; want: Acting["want"]; onClose: () => void;
+// Of another objective: its last value.
+function othersValue(detail: TrialDetail, other: string): string {
+  const report = detail.latest_reports.find((r) => other in (r.metrics ?? {}));
+  return report ? `${shown(flat({ value: report.metrics[other] }).get("value"))} at iteration ${report.iteration}, the last` : "nothing reported";
+}
+
+// `others`: objectives besides `metric`, which the curve is of.
+export function TrialPanel({ detail, metric, others, path, tick, why, want, onClose }: {
+  detail: TrialDetail; metric: string; others: string[]; path: string; tick: number; why: string; want: Acting["want"]; onClose: () => void;
 }) {
   const trial = detail.trial[0];
   const [hasLog, setHasLog] = useState(false);
@@ -110,6 +117,7 @@ export function TrialPanel({ detail, metric, path, tick, why, want, onClose }: {
       <dl>
         <dt>{metric}</dt>
         <dd>{trial.best_value === null ? trial.iterations > 0 ? "no number reported" : "nothing reported" : `${shown(trial.best_value)} at iteration ${trial.best_iteration}; last ${shown(lastOf(trial))}`}</dd>
+        {others.map((other) => <><dt>{other}</dt><dd>{othersValue(detail, other)}</dd></>)}
         {why && <><dt>waits</dt><dd>{why}</dd></>}
         <dt>began</dt><dd>{time(trial.started_at) || "not yet"}</dd>
         {trial.finished_at && <><dt>ended</dt><dd>{time(trial.finished_at)}</dd></>}
