@@ -29,6 +29,9 @@ export function ramp(share: number, alpha = 1): string {
   return `rgba(${mixed.join()},${alpha})`;
 }
 
+// The same of thin lines, without the end that the page's ground would swallow.
+export const rampOnGround = (share: number, alpha = 1): string => ramp(DARK.matches ? 0.2 + 0.8 * share : 0.88 * share, alpha);
+
 // What an attempt came to.
 export const OUTCOMES: { [outcome: string]: string } = {
   running: "#56b4e9", completed: "#0072b2", "stopped early": "#e69f00", "stopped at max_t": "#009e73", stopped: "#999999", preempted: "#f0e442", lost: "#cc79a7", interrupted: "#cc79a7",

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { isReport, type Config, type Course, type Curve, type Curves, type Rung, type Sweep } from "./api";
-import { COLOURS, ramp, themed } from "./colour";
+import { COLOURS, rampOnGround, themed } from "./colour";
 import { useAnswer } from "./live";
 import { Pick } from "./pick";
 import { printable } from "./printable";
@@ -92,7 +92,7 @@ function ColourLegend({ name, scale, hasOthers }: { name: string; scale: Scale; 
     ? scale.words.slice(0, WORDS_MAX).map((word) => [scale.at(word) ?? 0, word]) : [0, 0.25, 0.5, 0.75, 1].map((at) => [at, tickText(scale.value(at))]);
   return (
     <div class="bar legend" aria-label="colours">
-      {name} {parts.map(([at, text]) => <span key={at}><i style={{ background: ramp(at) }} /> {text}</span>)}
+      {name} {parts.map(([at, text]) => <span key={at}><i style={{ background: rampOnGround(at) }} /> {text}</span>)}
       {scale.words.length > parts.length && <span class="soft">and {scale.words.length - parts.length} more</span>}
       {hasOthers && <span><i style={{ background: themed("--curve") }} /> without it</span>}
     </div>
@@ -127,7 +127,7 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
     const colour = (c: Curve, i: number) => {
       const at = drawn.indexOf(c.trial);
       if (at >= 0) return COLOURS[at % COLOURS.length];
-      if (scale) { const place = scale.at(cell(c)); return place === null ? themed("--curve") : ramp(place, 0.7); }
+      if (scale) { const place = scale.at(cell(c)); return place === null ? themed("--curve") : rampOnGround(place, 0.8); }
       return pale ? themed("--curve") : COLOURS[i % COLOURS.length];
     };
     const raw = weight > 0 ? drawable : [];

@@ -2,7 +2,7 @@
 // a click on a word of an axis too, so that table, curves and address follow.
 import { useState } from "preact/hooks";
 import { Canvas, cut, type Pen, type Place } from "./canvas";
-import { COLOURS, ramp, themed, useDark } from "./colour";
+import { COLOURS, rampOnGround, themed, useDark } from "./colour";
 import { filterParts, filterText, parameters, shown, type Cell } from "./rows";
 import { domainOf, scaleOf, shareOf, type Scale } from "./scale";
 import type { Trial } from "./api";
@@ -88,7 +88,7 @@ export function ParallelView({ shown: view }: { shown: Shown }) {
     };
     for (const trial of others) line(trial, themed("--line"), 1);
     const alpha = lines.length > 300 ? 0.35 : 0.75;
-    for (const trial of lines) { const s = share(trial.best_value); line(trial, s === null ? themed("--curve") : ramp(isDark ? s : 1 - s, alpha), s !== null && s > 0.9 ? 1.8 : 1.2); }
+    for (const trial of lines) { const s = share(trial.best_value); line(trial, s === null ? themed("--curve") : rampOnGround(isDark ? s : 1 - s, alpha), s !== null && s > 0.9 ? 1.8 : 1.2); }
     for (const trial of view.all) {
       const at = drawn.indexOf(trial.number);
       if (at >= 0) line(trial, COLOURS[at % COLOURS.length], 3);
