@@ -59,9 +59,9 @@ TEST(Head, WhatIsOverGoesWhenItsTimeHasComeButForWhatIsToBeKept) {
   EXPECT_EQ(endless.exit_status, 0) << endless.err;
   WaitForEnd(folder, "kept");
   WaitForRows(folder, "select name from experiments order by name", {"endless", "kept"});
+  EXPECT_TRUE(head->WaitForText("was removed (--keep)"));
   EXPECT_FALSE(std::filesystem::exists(folder / "tune.artifacts/small"));
   EXPECT_TRUE(std::filesystem::exists(folder / "tune.artifacts/kept"));
-  EXPECT_TRUE(head->WaitForText("was removed (--keep)"));
   EXPECT_EQ(RunTune(folder, {"head", "--keep", "soon"}).exit_status, 2);
 }
 

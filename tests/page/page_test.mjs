@@ -804,6 +804,7 @@ test("what others write while the form is open stays, and another note is not re
   assert.equal((await write({ note: "v2", tags: { late: "1" }, untag: ["keep"] })).status, 200);
   await page.click("form button[type=submit]");
   await page.waitForSelector("[aria-label=about] .written:text-is('v2')");
+  await page.waitForSelector("[aria-label=about] .tag:text-is('mine=1')");
   assert.deepEqual(await texts(page, "[aria-label=about] .tag"), ["late=1", "mine=1"]);
   await page.click("[aria-label=about] button:text-is('change')");
   await note.fill("page's");

@@ -125,7 +125,7 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
   const Result<Doomed> doomed = FindDoomed(options);
   if (!doomed.ok()) return Complain(doomed.status(), err);
   const std::optional<LockHolder> holder = FindLockHolder(options.db_path);
-  if (holder && !holder->is_head) {
+  if (holder && !holder->is_head && !holder->is_brief()) {
     return Complain(Unavailable(WhyNotNow(*holder, doomed->sweep.name)), err);
   }
   if (!doomed->learner.empty()) {
@@ -151,8 +151,9 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
       return 0;
     }
   }
-  if (const int failed = holder ? DeleteOnHead(options, *holder, *doomed, clock, err)
-                                : DeleteAtRest(options, *doomed, clock, err)) {
+  const bool is_on_head = holder && holder->is_head;
+  if (const int failed = is_on_head ? DeleteOnHead(options, *holder, *doomed, clock, err)
+                                    : DeleteAtRest(options, *doomed, clock, err)) {
     return failed;
   }
   LocalArtifactStore artifacts(ArtifactsDirOf(options.db_path));
@@ -161,7 +162,7 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
         << s.message() << "; tune gc tries again\n";
     return 1;
   }
-  if (!holder) RemoveEmptyArtifacts(options.db_path);
+  if (!is_on_head) RemoveEmptyArtifacts(options.db_path);
   out << "deleted " << doomed->Describe() << "\n";
   return 0;
 }

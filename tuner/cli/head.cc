@@ -235,7 +235,7 @@ int Head::Fail(const Status& status) {
 
 int RunHead(const HeadCommandOptions& options, Background* background) {
   const RealClock clock;
-  if (const auto holder = FindLockHolder(options.db_path)) {
+  if (const auto holder = FindLockHolder(options.db_path); holder && !holder->is_brief()) {
     return Complain(Unavailable(options.db_path + ": is held by " + DescribeHolder(*holder) +
                                 ", since " + FormatInstant(holder->since)));
   }

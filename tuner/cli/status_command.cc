@@ -59,6 +59,7 @@ struct SweepStatus {
   std::string resume_command;
   int64_t iteration_count = 0;
   int64_t trial_count_max = -1;  // -1: no end.
+  std::string waits;             // Why nothing runs, as its tuner tells; empty: something does.
 
   int64_t Count(const std::vector<NamedCount>& list, std::string_view what) const {
     for (const NamedCount& counted : list) {
@@ -137,6 +138,9 @@ void AskTunerOf(SweepStatus& status, const std::string& db_path, const Clock& cl
   for (const std::string& line : ask(ControlVerb::kDevices)) {
     Result<DeviceStatus> device = DecodeDeviceStatus(line);
     if (device.ok()) status.devices.push_back(*std::move(device));
+  }
+  if (status.Count(status.trials, "RUNNING") == 0) {
+    status.waits = WhyItWaits(db_path, status.sweep.name, clock);
   }
   for (const std::string& line : ask(ControlVerb::kTraffic)) {
     int64_t bytes = 0;
@@ -218,6 +222,16 @@ void AppendLabels(const SweepLabels& labels, std::vector<std::string>& lines) {
   }
 }
 
+void AppendTrials(const SweepStatus& status, std::vector<std::string>& lines) {
+  std::string trials =
+      "trials     " + std::to_string(status.Total(status.trials)) +
+      (status.trial_count_max >= 0 ? " of " + std::to_string(status.trial_count_max) : "");
+  if (!status.trials.empty()) trials += ": " + Enumerate(status.trials);
+  if (!status.stop_reasons.empty()) trials += " (" + Enumerate(status.stop_reasons) + ")";
+  lines.push_back(trials);
+  if (!status.waits.empty()) lines.push_back("waits      " + Printable(status.waits));
+}
+
 std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   const FoundSweep& sweep = status.sweep;
   std::string head = Printable(sweep.name) + ": " + sweep.status;
@@ -231,12 +245,7 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   lines.push_back("metric     " + Printable(DescribeObjectives(sweep.objectives)) + ", scheduler " +
                   Printable(sweep.scheduler) + ", seed " + sweep.seed);
   AppendLabels(sweep.labels, lines);
-  std::string trials =
-      "trials     " + std::to_string(status.Total(status.trials)) +
-      (status.trial_count_max >= 0 ? " of " + std::to_string(status.trial_count_max) : "");
-  if (!status.trials.empty()) trials += ": " + Enumerate(status.trials);
-  if (!status.stop_reasons.empty()) trials += " (" + Enumerate(status.stop_reasons) + ")";
-  lines.push_back(trials);
+  AppendTrials(status, lines);
   if (!status.front.empty()) {
     lines.push_back("front      " + status.front);
   } else if (status.best.has_value() && status.best->runs) {

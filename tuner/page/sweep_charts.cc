@@ -63,11 +63,12 @@ Axis ValueAxis(const std::string& label, std::vector<double> values,
   const double span = middle_high - middle_low;
   if (span > 0 && high - middle_high > kFarOff * span) high = middle_high + span / 4;
   if (span > 0 && middle_low - low > kFarOff * span) low = middle_low - span / 4;
-  const auto beyond = std::count_if(values.begin(), values.end(),
-                                    [&](double value) { return value < low || value > high; });
-  if (beyond > 0) {
-    notes.push_back(Counted(beyond, "value") + " beyond the axis: from " +
-                    ShortNumber(values.front()) + " to " + ShortNumber(values.back()));
+  std::erase_if(values, [&](double value) { return low <= value && value <= high; });
+  if (!values.empty()) {
+    const std::string least = ShortNumber(values.front());
+    const std::string most = ShortNumber(values.back());
+    notes.push_back(Counted(static_cast<int64_t>(values.size()), "value") + " beyond the axis: " +
+                    (least == most ? least : "from " + least + " to " + most));
   }
   return AxisFor(label, Scale::kLinear, low, high);
 }

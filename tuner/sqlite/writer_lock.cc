@@ -177,11 +177,9 @@ Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant n
       // The kernel gives the lock back some time after the kill.
       constexpr int kPauseMs = 10;
       constexpr int kEndingMaxMs = 3'000;
-      // Who works on no sweep has just come, and will say so, or is here for a moment: tune note.
       constexpr int kBriefMaxMs = 1'000;
       const bool is_ending = holder.host == HostName() && IsEnding(holder.pid);
-      const bool is_brief = holder.experiment.empty() && !holder.is_head;
-      const int wait_max_ms = is_ending ? kEndingMaxMs : is_brief ? kBriefMaxMs : 0;
+      const int wait_max_ms = is_ending ? kEndingMaxMs : holder.is_brief() ? kBriefMaxMs : 0;
       if (waited_ms >= wait_max_ms) return Held(database_path, holder);
       poll(nullptr, 0, kPauseMs);
       waited_ms += kPauseMs;

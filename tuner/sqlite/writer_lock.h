@@ -32,6 +32,8 @@ struct LockHolder {
 
   // It has announced no other one.
   bool MayRun(std::string_view sweep) const { return experiment.empty() || experiment == sweep; }
+  // It has just come, and will say what it works on, or is here for a moment, as tune note.
+  bool is_brief() const { return experiment.empty() && !is_head; }
 };
 
 // Who holds the lock is written into its file. Without room for that a tuner has none to work in

@@ -11,6 +11,7 @@ export interface Column<T = Trial> {
   isParameter?: boolean;
   metric?: string;
   isExtra?: boolean; // Shown where it is asked for.
+  isTag?: boolean; // A tag that is called as a column does not hide it: "tag:status".
   isTime?: boolean; // Its cells are times, of which a beginning is enough: 2026-11-28.
 }
 
@@ -154,10 +155,17 @@ export const filterText = (name: string, operator: string, value: string) => asN
 
 const TIME = /^\d{4}(-(0\d|1[0-2])(-([0-2]\d|3[01])([T ]([01]\d|2[0-3])(:[0-5]\d(:[0-5]\d(\.\d{1,3})?)?)?)?)?)?Z?$/;
 
-// By as much of the time as was written, in UTC.
+// As it is shown, in the reader's zone: "2026-11-28T14:30:05.123".
+function localTime(time: string): string {
+  const at = new Date(time);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60e3).toISOString().slice(0, -1);
+}
+
+// By as much of the time as was written; in UTC where a Z says so.
 function isTimeTo(time: string, operator: string, written: string): boolean {
-  const value = written.replace(" ", "T");
-  const begin = time.slice(0, value.length);
+  const isUtc = written.endsWith("Z");
+  const value = written.replace(" ", "T").replace("Z", "");
+  const begin = (isUtc ? time : localTime(time)).slice(0, value.length);
   switch (operator) {
     case "<": return begin < value;
     case "<=": return begin <= value;
@@ -189,11 +197,11 @@ export function filterOf<T>(text: string, columns: Column<T>[], wordsOf: (row: T
       continue;
     }
     const column = columns.find((c) => c.title === name || c.name === name) ?? columns.find((c) => c.other === name);
-    if (!column) return `there is no column ${name}; known are ${columns.map((c) => asName(c.title)).join(", ")}`;
+    if (!column) return `there is no column ${name}; known are ${columns.map((c) => asName(c.isTag ? c.name : c.title)).join(", ")}`;
     const number = value === "" ? NaN : Number(value);
     if (column.isTime && !TIME.test(value)) return `${part}: read '${value}', expected a time such as 2026-11-28 or 2026-11-28T14:30`;
     if (column.isTime) {
-      tests.push((t) => isTimeTo(String(column.cell(t) ?? ""), operator, value));
+      tests.push((t) => isTimeTo(String(column.cell(t)), operator, value));
       continue;
     }
     if ((operator.startsWith("<") || operator.startsWith(">")) && Number.isNaN(number)) {

@@ -20,7 +20,6 @@ function seconds(sweep: Summary): number | null {
 
 function columnsOf(sweeps: Summary[]): Column<Summary>[] {
   const keys = [...new Set(sweeps.flatMap((s) => Object.keys(s.tags)))].sort();
-  // A tag that is called as a column does not hide it: "tag:status".
   return [
     { name: "name", title: "name", cell: (s) => s.name },
     { name: "kind", title: "kind", cell: (s) => (s.job ? "job" : "sweep") },
@@ -31,7 +30,7 @@ function columnsOf(sweeps: Summary[]): Column<Summary>[] {
     { name: "created", title: "created", cell: (s) => s.created_at, isTime: true },
     { name: "seconds", title: "seconds", cell: seconds },
     { name: "note", title: "note", cell: (s) => s.note || null },
-    ...keys.map((key): Column<Summary> => ({ name: "tag:" + key, title: key, cell: (s) => s.tags[key] ?? null, isExtra: true })),
+    ...keys.map((key): Column<Summary> => ({ name: "tag:" + key, title: key, cell: (s) => s.tags[key] ?? null, isExtra: true, isTag: true })),
   ];
 }
 

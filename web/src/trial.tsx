@@ -103,9 +103,17 @@ export function TrialPanel({ detail, metric, others, path, tick, why, want, onCl
   const panel = useRef<HTMLElement>(null);
   // On a narrow screen it stands above the table from which it was opened.
   useEffect(() => { if (matchMedia(NARROW).matches) panel.current?.scrollIntoView(); }, [trial.number]);
+  useEffect(() => {
+    const key = (e: KeyboardEvent) => {
+      const isElsewhere = document.querySelector("dialog[open], details.menu[open]") || (e.target as Element).matches("input, textarea, select");
+      if (e.key === "Escape" && !isElsewhere) onClose();
+    };
+    document.addEventListener("keydown", key, true); // Before what else it may close.
+    return () => document.removeEventListener("keydown", key, true);
+  });
   const copy = () => navigator.clipboard.writeText(JSON.stringify(trial.config, null, 1));
   return (
-    <aside ref={panel} aria-label={`trial ${trial.number}`} onKeyDown={(e) => { if (e.key === "Escape") onClose(); }}>
+    <aside ref={panel} aria-label={`trial ${trial.number}`}>
       <header class="bar">
         <h2>Trial {trial.number}</h2>
         <span>{trial.status}{trial.stop_reason ? ` (${trial.stop_reason})` : ""}</span>
