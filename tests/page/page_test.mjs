@@ -273,6 +273,42 @@ test("what a killed tuner left is shown up to its last report", async (t) => {
   await close();
 });
 
+test("a worker that is killed under a running sweep is told, and its trial goes on elsewhere, seen in each view", async (t) => {
+  const own = mkdtempSync(join(tmpdir(), "tune_page_"));
+  writeFileSync(join(own, "space.yaml"), "name: spread\nmetric: loss\nmode: min\nsamples: 4\nlimits: {lease: 2s, max_concurrent: 2}\nfailure: {lost: 5}\n"
+    + "space: {x: {uniform: [0, 1]}, k: {choice: [a, b]}}\nresources: {cpu: 1}\ntrainable: {curve: {value: 'x / t', iterations: 100000, seconds: 0.02}}\n");
+  const tuner = spawn(tune, ["run", "space.yaml", "--cpus", "1", "--listen", "127.0.0.1:0", "--ui", "--http", "127.0.0.1:0"], { cwd: own, stdio: ["ignore", "ignore", "pipe"] });
+  const ended = new Promise((resolve) => tuner.once("exit", resolve));
+  t.after(async () => { tuner.kill("SIGINT"); tuner.kill("SIGINT"); await ended; rmSync(own, { recursive: true, force: true }); });
+  const [at, join_] = await new Promise((resolve) => {
+    let said = "";
+    tuner.stderr.on("data", (data) => {
+      said += data;
+      const page = /the page of .*: (http:\S+)/.exec(said), worker = /workers join with: tune (worker .*)\n/.exec(said);
+      if (page && worker) resolve([page[1], worker[1].split(" ")]);
+    });
+  });
+  const worker = spawn(tune, [...join_, "--name", "far", "--cpus", "1", "--cache", join(own, "cache")], { cwd: own, stdio: "ignore" });
+  const workerEnded = new Promise((resolve) => worker.once("exit", resolve));
+  const { page, faults, close } = await open("#/spread?view=workers", { at });
+  await page.waitForSelector("article[aria-label='worker far']:has-text('alive'):has-text('heard of'):has-text('1 of 1 CPUs')");
+  worker.kill("SIGKILL");
+  await workerEnded;
+  await page.waitForSelector("[aria-label=workers] td:text-is('far') ~ td:text-is('lost')", { timeout: 60000 });
+  await page.click("[role=tab]:text-is('Timeline')");
+  await page.waitForSelector("[aria-label=timeline] .legend:has-text('lost 1')");
+  for (const tab of ["Curves", "Parallel", "Slice", "Contour", "Importance", "Compare", "About"]) {
+    await page.click(`[role=tab]:text-is('${tab}')`);
+    await page.waitForSelector(`section[aria-label=${tab.toLowerCase()}]`);
+  }
+  await page.waitForSelector(".overview .status:text-is('RUNNING')");
+  const [{ trial }] = JSON.parse(execFileSync(tune, ["results", "--sql", "select t.number as trial from attempts a join trials t on t.id = a.trial where a.outcome = 'lost'", "--format", "json"], { cwd: own }));
+  await page.click(`tbody button.link:text-matches('^${trial}( |$)')`);
+  await page.waitForSelector("aside li:has-text('on far: lost')");
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test("a menu closes by Escape and by a click beside it, a trial by Escape, and Home and End lead to the ends of the tabs", async () => {
   const { page, close } = await open("#/photographs?trial=3");
   const isOpen = () => page.evaluate(() => document.querySelector("details.menu").open);
