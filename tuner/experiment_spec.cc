@@ -199,6 +199,20 @@ Status ReadShare(const SpecSection& root, Share& share) {
   return OkStatus();
 }
 
+// A name, or a list of names.
+Status ReadAfter(const SpecSection& root, std::vector<std::string>& after) {
+  const Value* const value = root.Find("after");
+  if (value == nullptr || value->is_null()) return OkStatus();
+  const Value one = value->is_list() ? *value : Value(Value::List{*value});
+  for (const Value& name : one.AsList()) {
+    if (!name.is_string() || name.AsString().empty()) {
+      return root.Expected(*value, "after", "the name of a sweep or job, or a list of names");
+    }
+    after.push_back(name.AsString());
+  }
+  return OkStatus();
+}
+
 // A program of the user's would have to find its other ranks by itself.
 Status CheckRanks(const SpecSection& root, const ExperimentSpec& spec) {
   if (spec.resources.workers == 1 || spec.trainable.is_null()) return OkStatus();
@@ -241,6 +255,7 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
   TUNE_RETURN_IF_ERROR(ReadFailure(root, spec.failure));
   TUNE_RETURN_IF_ERROR(ReadCheckpoint(root, spec.checkpoint));
   TUNE_RETURN_IF_ERROR(ReadShare(root, spec.share));
+  TUNE_RETURN_IF_ERROR(ReadAfter(root, spec.after));
   return ReadName(root, file, spec);
 }
 

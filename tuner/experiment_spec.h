@@ -91,8 +91,9 @@ struct ExperimentSpec {
   FailurePolicy failure;
   CheckpointPolicy checkpoint;
   Share share;
-  std::string base_dir;  // Relative paths are relative to it: the space file's folder.
-  Value document;        // The whole file after --set, as it is stored in `experiments.spec`.
+  std::vector<std::string> after;  // On a head: the sweeps and jobs that must be over before.
+  std::string base_dir;            // Relative paths are relative to it: the space file's folder.
+  Value document;  // The whole file after --set, as it is stored in `experiments.spec`.
   std::vector<Secret> secrets;  // What the file said of them; in no document (secrets.h).
 
   // All of them, the first one first.

@@ -9,6 +9,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/found_job.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/head_retention.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/importance_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/job_order.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/lane_speeds.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/list_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/live_screen.cc

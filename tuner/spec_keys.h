@@ -12,12 +12,12 @@
 
 namespace tune {
 
-inline constexpr std::array<std::string_view, 21> kSpecKeys = {
+inline constexpr std::array<std::string_view, 22> kSpecKeys = {
     "name",    "trainable", "metric",     "mode",        "metric_constraints",
     "samples", "seed",      "space",      "constraints", "points",
     "from",    "search",    "scheduler",  "resources",   "stop",
     "limits",  "failure",   "checkpoint", "priority",    "weight",
-    "owner"};
+    "owner",   "after"};
 inline constexpr std::array<std::string_view, 6> kResourceKeys = {"cpu",    "gpu",     "gpu_memory",
                                                                   "memory", "workers", "spread"};
 inline constexpr std::array<std::string_view, 7> kLimitKeys = {

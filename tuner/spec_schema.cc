@@ -263,7 +263,9 @@ Value Schema() {
       {"checkpoint", Checkpoint()},
       {"priority", About(Type("integer"), "On a head that others use too: higher ones go first")},
       {"weight", Integer(1, "On a head: its part beside others of the owner; default: 100")},
-      {"owner", About(Type("string"), "On a head: whose it is; default: the user")}};
+      {"owner", About(Type("string"), "On a head: whose it is; default: the user")},
+      {"after", About(Object({{"type", List({"string", "array", "null"})}}),
+                      "On a head: the sweeps and jobs that must be over before it begins")}};
   Value schema = Section(kSpecKeys, properties, "What tune run reads");
   schema.Set("type", "object");
   schema.Set("$schema", "http://json-schema.org/draft-07/schema#");

@@ -78,13 +78,14 @@ class Head:
         priority: Optional[int] = None,
         folder: PathLike = ".",
         id: Optional[str] = None,
+        after: Sequence[str] = (),
         note: Optional[str] = None,
         tags: Optional[Tags] = None,
     ) -> "Job":
         """A job: any program, once, in a copy of `folder`: `head.submit(["python3", "train.py"], gpus=1)`.
 
         Comes back when the head has it. `env`: of a variable that is None the worker's own is taken.
-        `id`: submitted again with it, it is the same job. TuneError: it was refused; the text says why.
+        `after`: names of what must be over before. `id`: submitted again with it, it is the same job. TuneError: it was refused; the text says why.
         """
         words = [] if isinstance(program, (str, bytes)) else list(program)
         if not words or not all(isinstance(word, (str, os.PathLike, int, float)) for word in words):
@@ -94,6 +95,10 @@ class Head:
             name=name, cpus=cpus, gpus=gpus, gpu_memory=gpu_memory, memory=memory, time=time,
             setup=setup, retries=retries, priority=priority, id=id,
         ) + labels_of(note, tags)
+        if isinstance(after, str):
+            raise TypeError(f"after: read {after!r}, expected a list of names: ['prepare']")
+        for name_before in after:
+            arguments += ["--after", str(name_before)]
         for variable, value in (env or {}).items():
             arguments += ["--env", variable if value is None else f"{variable}={value}"]
         return Job(self, self._ask([*arguments, "--", *map(str, words)], warns=True).strip())

@@ -72,6 +72,53 @@ TEST(Jobs, BothStreamsComeInTheOrderInWhichTheyWereWritten) {
   EXPECT_EQ(ran.out, wanted);
 }
 
+// Also over a death of the head, which knows nothing of those that wait but what is stored.
+TEST(Jobs, OneBeginsWhenThoseBeforeItAreOverAndIsStoppedWhenOneFails) {
+  TestFolder folder;
+  auto head = StartHead(folder, {"--cpus", "4"});
+  const Rows waits = {"sh", "-c", "until test -e go; do sleep 0.01; done; echo first >> order"};
+  EXPECT_EQ(Submit(folder, {"--no-wait", "--name", "first"}, waits).exit_status, 0);
+  EXPECT_EQ(Submit(folder, {"--no-wait", "--name", "second", "--after", "first"},
+                   {"sh", "-c", "echo second >> order"})
+                .out,
+            "second\n");
+  EXPECT_EQ(
+      Submit(folder, {"--no-wait", "--name", "third", "--after", "second", "--after", "first"},
+             {"sh", "-c", "echo third >> order; exit 4"})
+          .out,
+      "third\n");
+  EXPECT_EQ(Submit(folder, {"--no-wait", "--name", "never", "--after", "third"}, {"true"}).out,
+            "never\n");
+  EXPECT_EQ(States(folder), (Rows{"first,RUNNING,", "second,PENDING,waits_for_job",
+                                  "third,PENDING,waits_for_job", "never,PENDING,waits_for_job"}));
+  EXPECT_THAT(RunTune(folder, {"jobs", "--format", "json"}).out,
+              HasSubstr("begins when first is over"));
+  head->Signal(SIGKILL);
+  head->Wait();
+  head = StartHead(folder, {"--cpus", "4"});
+  WaitForRows(folder, "select count(*) from trials where status = 'RUNNING'", {"1"});
+  EXPECT_EQ(States(folder).at(1), "second,PENDING,waits_for_job");
+  folder.Write("go", "");
+  EXPECT_EQ(RunTune(folder, {"wait", "never"}).exit_status, 3);
+  EXPECT_EQ(States(folder), (Rows{"first,SUCCEEDED,", "second,SUCCEEDED,",
+                                  "third,FAILED,exit_status", "never,STOPPED,dependency_failed"}));
+  EXPECT_EQ(folder.Read("order"), "first\nsecond\nthird\n");
+  // What has failed already, or is not there, is said at once.
+  const ProgramResult late = Submit(folder, {"--after", "third"}, {"true"});
+  EXPECT_EQ(late.exit_status, 2);
+  EXPECT_THAT(late.err, HasSubstr("after: third is FAILED"));
+  EXPECT_THAT(Submit(folder, {"--after", "frist"}, {"true"}).err,
+              HasSubstr("did you mean 'first'?"));
+  EXPECT_EQ(Submit(folder, {"--after", "first"}, {"true"}).exit_status, 0) << "is over, and well";
+  folder.Write("space.yaml",
+               "trainable: {curve: {value: x, iterations: 1}}\nmetric: loss\nmode: min\n"
+               "space: {x: {uniform: [0, 1]}}\nafter: [first, second]\n");
+  EXPECT_EQ(RunTune(folder, {"submit", "space.yaml"}).out, "space\n");
+  WaitForRows(folder, "select status from experiments where name = 'space'", {"FINISHED"});
+  EXPECT_THAT(RunTune(folder, {"--db", "other.db", "run", "space.yaml"}).err,
+              HasSubstr("after: is for a head"));
+}
+
 TEST(Jobs, AreFoundByTheirTags) {
   TestFolder folder;
   const auto head = StartHead(folder);

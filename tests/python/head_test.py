@@ -139,6 +139,10 @@ class OnAHead(unittest.TestCase):
         job = self.head.submit(["true"], tags={"team": "vision"}, note="a job")
         sweep = self.head.sweep(job.wait().name)
         self.assertEqual((sweep.note, sweep.tags), ("a job", {"team": "vision"}))
+        late = self.head.submit(["true"], name="late", after=[job.name])
+        self.assertEqual(late.wait().state, "SUCCEEDED")
+        ordered = self.run_quietly(square, {"x": tune.grid_search([1])}, metric="value", mode="max", samples=1, after=["late"])
+        self.assertEqual(ordered.status, "FINISHED")
         sweep.annotate("- done", tags=["late"])
         self.assertEqual((sweep.note, sweep.tags), ("- done", {"late": "", "team": "vision"}))
 

@@ -12,6 +12,7 @@
 #include "trial_runner/command_spec.h"
 #include "trial_runner/command_text.h"
 #include "trial_runner/placement.h"
+#include "tuner/cli/job_order.h"
 #include "tuner/cli/living_state.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/sqlite/writer_lock.h"
@@ -164,7 +165,28 @@ std::string ShellText(const Value& trainable) {
   return text;
 }
 
+// What it is to follow tells more than that the head has paused, or stopped, it.
+Status LookAtOrder(Database& database, const std::vector<std::string>& after, const Clock& clock,
+                   FoundJob& job) {
+  const bool may_be = job.state == JobState::kPending || job.state == JobState::kStopped;
+  if (after.empty() || !may_be || job.started_us) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const AfterView view, LookAfter(database, after, clock));
+  const bool waits = job.state == JobState::kPending && view.state == AfterState::kWaits;
+  const bool has_failed = job.state == JobState::kStopped && view.state == AfterState::kFailed;
+  if (!waits && !has_failed) return OkStatus();
+  job.reason = waits ? "waits_for_job" : "dependency_failed";
+  job.sentence = view.sentence;
+  return OkStatus();
+}
+
 }  // namespace
+
+Result<JobState> ReadJobState(Database& database, const FoundSweep& sweep, const Clock& clock) {
+  TUNE_ASSIGN_OR_RETURN(const TrialState trial, ReadTrial(database, sweep.id));
+  FoundJob job;
+  Understand(sweep, trial, database.path(), clock, /*asks=*/false, job);
+  return job.state;
+}
 
 Result<FoundJob> ReadJob(Database& database, FoundSweep sweep, const Clock& clock, bool asks) {
   if (asks) TellPaused(database.path(), clock, sweep);
@@ -182,6 +204,7 @@ Result<FoundJob> ReadJob(Database& database, FoundSweep sweep, const Clock& cloc
   job.resources = DescribeRequest(spec->resources);
   job.owner = spec->share.owner;
   job.command = ShellText(spec->trainable);
+  TUNE_RETURN_IF_ERROR(LookAtOrder(database, spec->after, clock, job));
   return job;
 }
 

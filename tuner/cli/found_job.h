@@ -23,9 +23,9 @@ inline bool IsFinal(JobState state) {
 struct FoundJob {
   std::string name;
   JobState state = JobState::kPending;
-  // From a closed list: waits_for_resources, paused, backing_off, no_head, exit_status,
-  // out_of_memory, time_limit, no_progress, worker_lost, can_never_run, stopped_by_user; empty
-  // where there is nothing to say.
+  // From a closed list: waits_for_resources, waits_for_job, dependency_failed, paused, backing_off,
+  // no_head, exit_status, out_of_memory, time_limit, no_progress, worker_lost, can_never_run,
+  // stopped_by_user; empty where there is nothing to say.
   std::string reason;
   std::string sentence;  // Of the reason, for a person.
   int exit_status = 0;   // Of the command that waited for it: the program's own.
@@ -49,6 +49,8 @@ bool IsJob(const FoundSweep& sweep);
 // one waits.
 Result<std::vector<FoundJob>> ListJobs(Database& database, const std::vector<std::string>& tags,
                                        const Clock& clock, bool asks);
+// Requires that it is one. Without what it waits for.
+Result<JobState> ReadJobState(Database& database, const FoundSweep& sweep, const Clock& clock);
 // Requires that it is one.
 Result<FoundJob> ReadJob(Database& database, FoundSweep sweep, const Clock& clock, bool asks);
 // kNotFound: no sweep is called so; kInvalidArgument: it is a sweep, and no job.

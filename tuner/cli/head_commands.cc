@@ -123,6 +123,12 @@ void AddSubmit(Commands& commands) {
       ->type_name("NAME");
   command->add_option("--priority", run.priority, "Higher ones are served first; default: 0")
       ->type_name("N");
+  TakeOneEachTime(
+      command
+          ->add_option("--after", run.after,
+                       "Begins when this sweep or job is over; may be repeated. Where one fails or "
+                       "is stopped, it is stopped, too")
+          ->type_name("NAME"));
   AddLabels(command, run.note, run.tags);
   command
       ->add_option("--id", submit->id,

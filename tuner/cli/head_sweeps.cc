@@ -14,7 +14,9 @@
 #include "tuner/artifact_path.h"
 #include "tuner/cli/artifact_cleanup.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/job_order.h"
 #include "tuner/cli/sweep.h"
+#include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/sweep_start.h"
 #include "tuner/cli/working_package.h"
 #include "tuner/control/control_plan.h"
@@ -35,6 +37,19 @@ Status RefuseSecrets(const std::string& spec) {
   const std::vector<Secret> secrets = TakeSecrets(document);
   if (secrets.empty()) return OkStatus();
   return InvalidArgument("trainable.env." + secrets.front().name + ": is a secret");
+}
+
+// Before anything is stored: what goes before is there, and has not failed.
+Status CheckOrder(const std::string& db_path, const std::vector<std::string>& after,
+                  const Clock& clock) {
+  if (after.empty()) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(db_path));
+  for (const std::string& name : after) {
+    TUNE_RETURN_IF_ERROR(FindSweep(*database, name).status().At("after"));
+  }
+  TUNE_ASSIGN_OR_RETURN(const AfterView view, LookAfter(*database, after, clock));
+  if (view.state != AfterState::kFailed) return OkStatus();
+  return FailedPrecondition("after: " + view.sentence);
 }
 
 // An unfinished sweep that could not go on without `name`; empty: there is none.
@@ -64,6 +79,7 @@ std::string HeadSweeps::NameOf(ExperimentId id) const {
 
 Status HeadSweeps::Look() {
   LookAtPrograms();
+  TUNE_RETURN_IF_ERROR(LookAtOrder());
   TUNE_RETURN_IF_ERROR(LookAtEnded());
   return LookAtInterrupted();
 }
@@ -82,7 +98,11 @@ Status HeadSweeps::TakeUp(const TakenUp& taken) {
     Admit(experiment);
   }
   if (!taken.last_steps.empty()) {
-    TUNE_RETURN_IF_ERROR(parts_.tuner.Take({HeadEvent{TunerRestarted{parts_.doors.listens()}}}));
+    std::vector<HeadEvent> events = {HeadEvent{TunerRestarted{parts_.doors.listens()}}};
+    for (const auto& [id, last_step] : taken.last_steps) {
+      for (HeadEvent& event : HeldBack(id)) events.push_back(std::move(event));
+    }
+    TUNE_RETURN_IF_ERROR(parts_.tuner.Take(events));
   }
   for (const StoredExperiment& experiment : taken.apart) {
     const Result<int64_t> last_step =
@@ -93,7 +113,9 @@ Status HeadSweeps::TakeUp(const TakenUp& taken) {
     }
     parts_.tuner.Begin(experiment.id, *last_step);
     Admit(experiment);
-    TUNE_RETURN_IF_ERROR(parts_.tuner.Take({HeadEvent{TunerRestarted{}, experiment.id}}));
+    std::vector<HeadEvent> events = {HeadEvent{TunerRestarted{}, experiment.id}};
+    for (HeadEvent& event : HeldBack(experiment.id)) events.push_back(std::move(event));
+    TUNE_RETURN_IF_ERROR(parts_.tuner.Take(events));
   }
   if (!names_.empty()) {
     LogOfHead("going on with " + Counted(static_cast<int64_t>(names_.size()), "sweep"));
@@ -164,6 +186,7 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
                         InterpretStoredSpec(submission.spec, name, submission.base_dir,
                                             /*require_trainable=*/true));
   TUNE_RETURN_IF_ERROR(CheckNew(name, spec));
+  TUNE_RETURN_IF_ERROR(CheckOrder(parts_.db_path, spec.after, parts_.clock));
   const bool needs_package =
       provenance->is_elsewhere && !WorkingFolder(spec.trainable, spec.base_dir).empty();
   if (needs_package) {
@@ -198,7 +221,7 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
   NoteSubmitted(experiment);
   // It is stored: what fails from here on is for its next life.
   Admit(experiment);
-  std::vector<HeadEvent> events;
+  std::vector<HeadEvent> events = HeldBack(experiment.id);
   for (const Event& event : first_events) events.push_back({event, experiment.id});
   events.push_back({DeadlinePassed{}, experiment.id});
   const Status begun = parts_.tuner.Take(events);
@@ -239,7 +262,40 @@ void HeadSweeps::Admit(const StoredExperiment& experiment) {
   }
 }
 
+std::vector<HeadEvent> HeadSweeps::HeldBack(ExperimentId id) {
+  const std::vector<std::string>& after = parts_.controller.At(id).sweep.options().spec.after;
+  // One that has begun goes on, whatever became of those before it.
+  if (after.empty() || !parts_.controller.At(id).sweep.trials().empty()) return {};
+  following_[id] = after;
+  is_order_due_ = true;
+  return {HeadEvent{PauseRequested{std::nullopt, true}, id}};
+}
+
+Status HeadSweeps::LookAtOrder() {
+  if (following_.empty() || !std::exchange(is_order_due_, false)) return OkStatus();
+  const auto database = OpenForQueries(parts_.db_path);
+  if (!database.ok()) return Internal(database.status().message());
+  for (auto entry = following_.begin(); entry != following_.end();) {
+    const auto& [id, after] = *entry;
+    const Result<AfterView> view = LookAfter(**database, after, parts_.clock);
+    if (!view.ok()) return Internal(view.status().message());
+    if (view->state == AfterState::kWaits) {
+      ++entry;
+      continue;
+    }
+    const bool may_begin = view->state == AfterState::kMayBegin;
+    LogOfHead(NameOf(id) + (may_begin ? " begins" : " is stopped: " + view->sentence));
+    const Event event = may_begin ? Event{UnpauseRequested{}} : Event{StopRequested{{}, true}};
+    const ExperimentId sweep = id;
+    entry = following_.erase(entry);
+    TUNE_RETURN_IF_ERROR(parts_.tuner.Take({HeadEvent{event, sweep}}));
+  }
+  return OkStatus();
+}
+
 void HeadSweeps::Leave(const EndOfExperiment& end) {
+  is_order_due_ = true;
+  following_.erase(end.sweep);
   const std::string name = NameOf(end.sweep);
   LogOfHead(name + " is " + ExperimentStatusName(end.status));
   // Nobody asked for it: a disk takes no writes, or no worker can have it.
@@ -278,6 +334,7 @@ Result<std::vector<std::string>> HeadSweeps::DoAtRest(const ControlRequest& requ
                                   experiment.name + "; delete that one first");
       }
       TUNE_RETURN_IF_ERROR(parts_.store.DeleteExperiment(experiment));
+      is_order_due_ = true;
       std::erase_if(submitted_, [&](const auto& entry) { return entry.second == experiment.name; });
       LogOfHead(experiment.name + " is deleted");
       return std::vector<std::string>{experiment.name + " is deleted"};

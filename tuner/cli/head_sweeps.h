@@ -67,6 +67,10 @@ class HeadSweeps final : public HeadDuties {
   void Admit(const StoredExperiment& experiment);
   void NoteSubmitted(const StoredExperiment& experiment);
   Status LookAtInterrupted();
+  // What of the sweep stands before its first step: a pause, where it is to follow others.
+  std::vector<HeadEvent> HeldBack(ExperimentId id);
+  // Lets those begin whose others are over, and stops those whose others have failed.
+  Status LookAtOrder();
   void LookAtPrograms();
   // Removes sweeps and jobs that are over, as the rule says.
   Status LookAtEnded();
@@ -80,7 +84,9 @@ class HeadSweeps final : public HeadDuties {
   // Of those that are open.
   std::map<ExperimentId, std::string> names_;
   std::map<ExperimentId, ProgramWatch> programs_;
-  std::map<ExperimentId, std::string> packages_;  // Hashes.
+  std::map<ExperimentId, std::string> packages_;                // Hashes.
+  std::map<ExperimentId, std::vector<std::string>> following_;  // Names of those that go before.
+  bool is_order_due_ = false;  // One of those that others follow may be over.
 };
 
 }  // namespace tune

@@ -170,6 +170,11 @@ Result<SweepSurroundings> SurroundingsOf(const RunOptions& options, const Experi
 }  // namespace
 
 int RunSpec(ExperimentSpec spec, const RunOptions& options) {
+  if (!spec.after.empty()) {
+    return Complain(
+        InvalidArgument("after: is for a head, which holds what it is to follow (tune submit); "
+                        "tune run begins now"));
+  }
   if (options.name) spec.name = *options.name;
   const char* const place = options.name ? "--name" : "name";
   if (const Status s = CheckNewSweepName(spec.name).At(place); !s.ok()) return Complain(s);

@@ -25,6 +25,7 @@ struct RunOptions {
   std::optional<int64_t> max_concurrent;
   std::vector<std::string> overrides;  // --set.
   std::optional<int64_t> priority;     // On a head.
+  std::vector<std::string> after;      // On a head.
   std::optional<std::string> note;
   std::vector<std::string> tags;  // "team=vision".
   std::optional<int64_t> cpus;

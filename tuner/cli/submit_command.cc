@@ -151,6 +151,11 @@ Result<std::string> Submit(const SubmitOptions& options, HeadLink& head, const C
   const uint64_t seed = run.seed ? *run.seed : spec.seed ? *spec.seed : DrawEntropy() >> 11;
   TUNE_RETURN_IF_ERROR(Check(run, spec, seed, head.IsHere()));
   if (spec.share.owner.empty()) spec.document.Set("owner", UserName());
+  if (!run.after.empty()) {
+    Value after = Value::MakeList();
+    for (const std::string& name : run.after) after.AsList().emplace_back(name);
+    spec.document.Set("after", std::move(after));
+  }
   TUNE_ASSIGN_OR_RETURN(const LabelChange labels, ReadLabels(run.note, run.tags));
   TUNE_RETURN_IF_ERROR(FirstLabels(run.note, run.tags).status());
   TUNE_ASSIGN_OR_RETURN(const PackageName package, head.HandOver(spec));

@@ -1,0 +1,44 @@
+#include "tuner/cli/job_order.h"
+
+#include <algorithm>
+
+#include "core/utf8.h"
+#include "tuner/cli/found_job.h"
+#include "tuner/cli/sweep_lookup.h"
+
+namespace tune {
+namespace {
+
+Result<AfterView> LookAt(Database& database, const FoundSweep& sweep, const Clock& clock) {
+  const std::string name = Printable(sweep.name);
+  if (IsJob(sweep)) {
+    TUNE_ASSIGN_OR_RETURN(const JobState state, ReadJobState(database, sweep, clock));
+    if (!IsFinal(state)) return AfterView{AfterState::kWaits, "begins when " + name + " is over"};
+    if (state == JobState::kSucceeded) return AfterView{};
+    return AfterView{AfterState::kFailed, name + " is " + JobStateName(state)};
+  }
+  if (sweep.status == "FINISHED") return AfterView{};
+  if (sweep.status == "STOPPED") return AfterView{AfterState::kFailed, name + " is STOPPED"};
+  return AfterView{AfterState::kWaits, "begins when " + name + " is over"};
+}
+
+}  // namespace
+
+Result<AfterView> LookAfter(Database& database, const std::vector<std::string>& names,
+                            const Clock& clock) {
+  AfterView worst;
+  if (names.empty()) return worst;
+  TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> sweeps, ListSweeps(database));
+  for (const std::string& name : names) {
+    const auto sweep = std::find_if(sweeps.begin(), sweeps.end(),
+                                    [&](const FoundSweep& one) { return one.name == name; });
+    AfterView view{AfterState::kFailed, Printable(name) + " is gone"};
+    if (sweep != sweeps.end()) {
+      TUNE_ASSIGN_OR_RETURN(view, LookAt(database, *sweep, clock));
+    }
+    if (view.state > worst.state) worst = std::move(view);
+  }
+  return worst;
+}
+
+}  // namespace tune

@@ -1,0 +1,30 @@
+// Sweeps and jobs that begin when others are over: `after` of a space file, tune submit --after.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/status.h"
+#include "tuner/sqlite/database.h"
+
+namespace tune {
+
+enum class AfterState {
+  kMayBegin,  // All are over, and well: a job SUCCEEDED, a sweep FINISHED.
+  kWaits,     // One is not over.
+  kFailed,    // One was stopped, failed or is gone.
+};
+
+struct AfterView {
+  AfterState state = AfterState::kMayBegin;
+  std::string sentence;  // "begins when prepare is over", "prepare is FAILED".
+};
+
+// Of sweeps and jobs of the database, by name.
+Result<AfterView> LookAfter(Database& database, const std::vector<std::string>& names,
+                            const Clock& clock);
+
+}  // namespace tune
