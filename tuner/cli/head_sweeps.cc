@@ -380,6 +380,10 @@ Result<std::vector<std::string>> HeadSweeps::Resume(const StoredExperiment& expe
   parts_.tuner.Begin(experiment.id, last_step);
   Admit(experiment);
   std::vector<HeadEvent> events = {{TunerRestarted{}, experiment.id}};
+  // Whoever goes on with one that is over means it.
+  if (!is_over) {
+    for (HeadEvent& event : HeldBack(experiment.id)) events.push_back(std::move(event));
+  }
   if (extends) events.push_back({SamplesExtended{*request.samples}, experiment.id});
   if (request.errored && has_failed) events.push_back({ErroredRetried{}, experiment.id});
   const Status begun = parts_.tuner.Take(events);
@@ -397,6 +401,11 @@ Status HeadSweeps::LookAtEnded() {
   ended_due_ = now + LookEvery(parts_.keep);
   Result<std::vector<EndedSweep>> ended = FindEnded(parts_.db_path, parts_.keep);
   if (!ended.ok()) return Internal(ended.status().message());
+  for (const auto& [id, after] : following_) {
+    std::erase_if(*ended, [&](const EndedSweep& sweep) {
+      return std::find(after.begin(), after.end(), sweep.name) != after.end();
+    });
+  }
   std::vector<EndedSweep> expired = Expired(*std::move(ended), parts_.keep, now);
   if (expired.size() > kAtOnceMax) {
     expired.resize(kAtOnceMax);

@@ -98,7 +98,8 @@ Status TakeLabels(Database& database, std::vector<FoundSweep>& sweeps) {
     while (sweep != sweeps.end() && sweep->id < row->Int(0)) ++sweep;
     if (sweep == sweeps.end() || sweep->id != row->Int(0)) continue;
     sweep->labels.note = row->Text(1);
-    TUNE_ASSIGN_OR_RETURN(sweep->labels.tags, DecodeTags(row->Text(2)));
+    Result<Tags> tags = DecodeTags(row->Text(2));
+    if (tags.ok()) sweep->labels.tags = *std::move(tags);  // Else somebody has edited the table.
   }
 }
 
