@@ -36,7 +36,7 @@ Value At(const Value& line, const char* key) {
 }
 
 // "12s"; nothing where it does not wait.
-Value Wait(const Value& line) {
+Value WaitedFor(const Value& line) {
   const Value us = At(line, "waits_us");
   if (!us.is_int()) return Value();
   return FormatDuration(Seconds(static_cast<double>(us.AsInt() / 1'000'000)));
@@ -57,7 +57,7 @@ int QueueCommand(const QueueOptions& options, const Clock& clock, std::ostream& 
     if (!line.ok() || !line->is_map()) continue;
     printer.Row({At(*line, "turn"), At(*line, "sweep"), At(*line, "owner"), At(*line, "priority"),
                  At(*line, "weight"), At(*line, "running"), At(*line, "cpus"), At(*line, "gpus"),
-                 is_for_person ? Wait(*line) : At(*line, "waits_us"), At(*line, "why")});
+                 is_for_person ? WaitedFor(*line) : At(*line, "waits_us"), At(*line, "why")});
   }
   printer.End();
   return 0;
