@@ -1096,8 +1096,8 @@ class ForClientsElsewhere(unittest.TestCase):
         self.assertEqual(self.page.act({"delete": {}}, name="learner")[0], 409)  # It runs.
         self.assertEqual(self.page.act({"stop": {"now": True}}, name="learner")[0], 200)
         wait_for("learner", "STOPPED")
+        self.assertTrue(Path(self.folder, "tune.artifacts", "small").exists())
         for name in ("small", "learner"):
-            self.assertTrue(Path(self.folder, "tune.artifacts", name).exists())
             self.assertEqual(self.page.act({"delete": {}}, name=name), (200, {"ok": [name + " is deleted"]}))
             self.assertFalse(Path(self.folder, "tune.artifacts", name).exists())
         self.assertEqual(self.page.json("/sweeps"), [])
