@@ -182,6 +182,31 @@ TEST_F(Elsewhere, ATrialGoesOnFromACheckpointThatItsMachineKeeps) {
             (std::vector<std::string>{"crashed", "completed"}));
 }
 
+// A trial's second attempt goes on with what the first one wrote, on a machine that never saw it.
+TEST_F(Elsewhere, WhatATrialLeavesInItsFolderComesToTheTunerAndGoesOnWithIt) {
+  WriteScript(
+      "cd $TUNE_DIR; mkdir -p plots; echo $TUNE_ATTEMPT >> history.csv\n"
+      "echo $TUNE_ATTEMPT > plots/$TUNE_ATTEMPT.txt\n"
+      "tune report acc=$(wc -l < history.csv)\ntest $TUNE_ATTEMPT = 2 || sleep 1000\n");
+  Space("", 1);
+  const auto tune = StartTuner();
+  const auto first = StartWorker();
+  WaitForReports(home_, 1);
+  first->Signal(SIGTERM);
+  EXPECT_EQ(first->Wait().exit_status, 0);
+  const std::string trial = "tune.artifacts/space/0";
+  EXPECT_EQ(home_.Read(trial + "/history.csv"), "1\n") << "of an attempt that was given back, too";
+  fs::remove_all(away_ / "cache");
+  const auto second = StartWorker("", "other");
+  const ProgramResult result = tune->Wait();
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  second->Wait();
+  EXPECT_EQ(Rows("select attempt, value from reports order by 1"),
+            (std::vector<std::string>{"1|1.0", "2|2.0"}));
+  EXPECT_THAT(NamesIn(home_ / (trial + "/plots")), ElementsAre("1.txt", "2.txt"));
+  EXPECT_EQ(home_.Read(trial + "/history.csv"), "1\n2\n");
+}
+
 TEST_F(Elsewhere, ACutConnectionIsGoneOnFrom) {
   if (const std::string reason = WhyNoNetwork(); !reason.empty()) GTEST_SKIP() << reason;
   NetworkRig rig;

@@ -53,6 +53,8 @@ class SimulatedCarrier {
 
   // Asks the tuner whether it takes the call, and makes it after a while; again and again. An
   // answer other than kUnavailable goes to `refused`.
+  void ObtainFilesAlone(JobId job, const ObtainCheckpoint& obtain,
+                        const std::function<void(const Result<CheckpointCopy>&)>& tell);
   void Try(JobId job, const AttemptRef& ref, const Call& call,
            const std::function<void(const Status&)>& refused);
   void TryAgain(JobId job, const AttemptRef& ref, const Call& call,

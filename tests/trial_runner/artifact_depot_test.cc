@@ -159,11 +159,111 @@ TEST_F(Depot, NamesAreLookedAtFirst) {
         << name;
   }
   for (const std::string& path :
-       {std::string("/etc"), root(), root() + "/3", root() + "/../other/checkpoint_1",
+       {std::string("/etc"), root(), root() + "/4", root() + "/../other/checkpoint_1",
         root() + "/3/../../tls", root() + "/3/attempt_1.log", root() + "//3/checkpoint_1"}) {
     EXPECT_EQ(Open(path).status().code(), StatusCode::kInvalidArgument) << path;
   }
   EXPECT_EQ(Open(root() + "/3/checkpoint_000009").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(Open(root() + "/3").status().code(), StatusCode::kNotFound);
+}
+
+// ---- what programs leave in their trials' folders
+
+class DepotOfFiles : public Depot {
+ protected:
+  void SetUp() override {
+    Depot::SetUp();
+    fs::create_directories(trial() + "/checkpoint_000001");
+    WriteThere("attempt_1.log", "printed");
+    WriteThere("checkpoint_000001/state", "saved");
+    WriteThere("manifest.json", "old");
+    WriteThere("other.txt", "stays");
+  }
+  std::string trial() const { return root() + "/3"; }
+  void WriteThere(const std::string& name, const std::string& text) const {
+    std::ofstream(trial() + "/" + name) << text;
+  }
+  std::string ReadThere(const std::string& name) const {
+    std::ifstream file(trial() + "/" + name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  Result<std::string> PutFiles() {
+    const Result<FolderText> text = FolderText::Of(saved_);
+    return Put(text->name(), TextOf(*text), "files");
+  }
+  Result<std::string> PutOne(const std::string& path) {
+    std::string text(kPackageHead);
+    if (path.find('/') != std::string::npos) {
+      text += EncodeEntryHead(PackageKind::kFolder, path.substr(0, path.find('/')), 0);
+    }
+    text += EncodeEntryHead(PackageKind::kFile, path, 1) + "x" + std::string(kPackageEnd);
+    return Put(NameOf(text), text, "files");
+  }
+};
+
+TEST_F(DepotOfFiles, TheyComeIntoTheFolderInThePlaceOfWhatHasTheirNames) {
+  fs::create_directories(trial() + "/data/empty/was a folder");
+  const Result<std::string> put = PutFiles();
+  ASSERT_TRUE(put.ok()) << put.status().message();
+  EXPECT_EQ(*put, trial());
+  EXPECT_EQ(ReadThere("manifest.json"), "{}");
+  EXPECT_EQ(ReadThere("data/deep/weights").size(), 700'000u);
+  EXPECT_EQ(access((trial() + "/data/run.sh").c_str(), X_OK), 0);
+  EXPECT_TRUE(fs::is_regular_file(trial() + "/data/empty"));
+  EXPECT_EQ(ReadThere("other.txt"), "stays");
+  EXPECT_EQ(ReadThere("attempt_1.log"), "printed");
+  EXPECT_EQ(ReadThere("checkpoint_000001/state"), "saved");
+  EXPECT_TRUE(PutFiles().ok()) << "once more";
+  EXPECT_THAT(Below("/3"), testing::UnorderedElementsAre("attempt_1.log", "checkpoint_000001",
+                                                         "data", "manifest.json", "other.txt"));
+  EXPECT_THAT(Below("/.incoming"), testing::IsEmpty());
+}
+
+TEST_F(DepotOfFiles, TheyGoBackWithoutLogsAndCheckpoints) {
+  ASSERT_TRUE(PutFiles().ok());
+  fs::create_symlink("/etc/passwd", trial() + "/link");
+  const auto source = Open(trial());
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  const std::string text = TextOf(**source);
+  const Result<std::vector<PackageEntry>> entries = ParsePackage(text);
+  std::vector<std::string> paths;
+  for (const PackageEntry& entry : *entries) paths.emplace_back(entry.path);
+  EXPECT_THAT(paths, testing::ElementsAre("data", "data/deep", "data/deep/weights", "data/empty",
+                                          "data/run.sh", "manifest.json", "other.txt"));
+}
+
+TEST_F(DepotOfFiles, LogsAndCheckpointsAreNotWrittenThatWay) {
+  for (const std::string path : {"attempt_1.log", "attempt_9_rank_1.log", "checkpoint_000001/state",
+                                 "checkpoint_000007", ".files-incoming/x"}) {
+    EXPECT_EQ(PutOne(path).status().code(), StatusCode::kDataLoss) << path;
+  }
+  EXPECT_EQ(ReadThere("attempt_1.log"), "printed");
+  EXPECT_EQ(ReadThere("checkpoint_000001/state"), "saved");
+  EXPECT_THAT(Below("/3"), testing::UnorderedElementsAre("attempt_1.log", "checkpoint_000001",
+                                                         "manifest.json", "other.txt"));
+}
+
+TEST_F(DepotOfFiles, NothingIsWrittenThroughALinkThatAProgramMade) {
+  const std::string outside = folder_ / "outside";
+  fs::create_directories(outside);
+  std::ofstream(outside + "/file") << "not ours";
+  fs::create_symlink(outside, trial() + "/data");
+  fs::remove(trial() + "/manifest.json");
+  fs::create_symlink(outside + "/file", trial() + "/manifest.json");
+  EXPECT_THAT(PutFiles().status().message(), HasSubstr("data would lie below a link"));
+  EXPECT_TRUE(fs::is_symlink(trial() + "/manifest.json")) << "nothing of it was moved";
+  fs::remove(trial() + "/data");
+  EXPECT_TRUE(PutFiles().ok());
+  EXPECT_EQ(ReadThere("manifest.json"), "{}");
+  std::ifstream file(outside + "/file");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "not ours");
+}
+
+TEST_F(DepotOfFiles, WhatAKilledTunerDidNotMoveGoesWithTheNextOnes) {
+  fs::create_directories(trial() + "/.files-incoming/half");
+  ASSERT_TRUE(PutOne("a").ok());
+  EXPECT_THAT(Below("/3"), testing::UnorderedElementsAre("a", "attempt_1.log", "checkpoint_000001",
+                                                         "manifest.json", "other.txt"));
 }
 
 TEST_F(Depot, TheSizeIsBoundedByTheLimitAndByTheDisk) {

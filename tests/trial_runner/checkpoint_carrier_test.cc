@@ -4,14 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
+
+#include "trial_runner/package/artifact_depot.h"
 
 namespace tune {
 namespace {
@@ -147,6 +151,132 @@ TEST_F(CheckpointCarrierTest, LeavesOneSweepAndGoesOnWithTheOther) {
   carrier.Settle(kOne, PlaceOf(kOne));
   carrier.Leave(kOther);
   EXPECT_FALSE(fs::exists(of_other));
+}
+
+// ---- what programs leave in their trials' folders
+
+// Keeps them in a depot, or refuses them.
+class TunerOfFiles final : public CheckpointLink {
+ public:
+  explicit TunerOfFiles(const std::string& root) : depot_(*ArtifactDepot::Make({root, 1 << 20})) {}
+  void Refuse(Status status) { refusal_ = std::move(status); }
+
+  Result<int64_t> SendLog(const PutLog& /*put*/, std::stop_token /*stop*/) override { return 0; }
+  Result<bool> Sees(const SeeNonce& /*see*/, std::stop_token /*stop*/) override { return false; }
+  Result<std::string> Put(const PutCheckpoint& put, const PackageSource& text,
+                          std::stop_token /*stop*/) override {
+    TUNE_RETURN_IF_ERROR(refusal_);
+    TUNE_ASSIGN_OR_RETURN(const auto incoming, depot_->Receive(put));
+    TUNE_ASSIGN_OR_RETURN(const std::string all, text.Read(0, size_t{1} << 20));
+    TUNE_RETURN_IF_ERROR(incoming->Append(all));
+    return incoming->Commit();
+  }
+  Status Get(const GetCheckpoint& get, const Taker& taker, std::stop_token /*stop*/) override {
+    TUNE_ASSIGN_OR_RETURN(const auto source, depot_->Open(get));
+    TUNE_RETURN_IF_ERROR(taker.begin(source->name()));
+    TUNE_ASSIGN_OR_RETURN(const std::string all, source->Read(get.offset, size_t{1} << 20));
+    return taker.take(all);
+  }
+
+ private:
+  const std::shared_ptr<ArtifactDepot> depot_;
+  Status refusal_;
+};
+
+class CarrierOfFiles : public CheckpointCarrierTest {
+ protected:
+  void SetUp() override {
+    CheckpointCarrierTest::SetUp();
+    tuner_.emplace(there_.substr(0, there_.rfind('/')));
+    carrier_.emplace(*tuner_,
+                     CheckpointCarrier::Answers{
+                         [](const AttemptRef& /*ref*/, Result<KeptCheckpoint> /*kept*/) {},
+                         [this](const AttemptRef& ref, const Result<CheckpointCopy>& copy) {
+                           EXPECT_TRUE(copy.ok()) << copy.status().message();
+                           Answered(ref);
+                         },
+                         [this](const SendLog& last) { Answered(last.ref); }});
+    carrier_->Settle(kOne, PlaceOf(kOne));
+  }
+  void Answered(const AttemptRef& ref) {
+    const std::lock_guard lock(mutex_);
+    kept_.insert(ref);
+    change_.notify_all();
+  }
+  static void Write(const std::string& path, const std::string& text) {
+    fs::create_directories(fs::path(path).parent_path());
+    std::ofstream(path) << text;
+  }
+  static std::string Read(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  bool SendAll() {
+    kept_.clear();
+    SendLog last{{}, RefOf(kOne), here() + "/attempt_1.log", 0, /*is_last=*/true};
+    last.folder = here();
+    carrier_->SendFiles(last);
+    return WaitUntilKept(last.ref);
+  }
+  std::string here() const { return root_ + "/1/0"; }
+
+  const std::string there_ =
+      fs::temp_directory_path() / ("tune_files_" + std::to_string(getpid())) / "0";
+  std::optional<TunerOfFiles> tuner_;
+  std::optional<CheckpointCarrier> carrier_;
+
+  void TearDown() override {
+    carrier_.reset();
+    tuner_.reset();
+    fs::remove_all(fs::path(there_).parent_path());
+    CheckpointCarrierTest::TearDown();
+  }
+};
+
+TEST_F(CarrierOfFiles, GoToTheTunerAndComeBackForALaterAttempt) {
+  Write(here() + "/history.csv", "1\n");
+  Write(here() + "/plots/a.svg", "<svg/>");
+  Write(here() + "/attempt_1.log", "printed\n");
+  fs::create_symlink("history.csv", here() + "/latest");
+  ASSERT_TRUE(SendAll());
+  EXPECT_EQ(Read(there_ + "/history.csv"), "1\n");
+  EXPECT_EQ(Read(there_ + "/plots/a.svg"), "<svg/>");
+  EXPECT_FALSE(fs::exists(fs::symlink_status(there_ + "/latest")));
+  EXPECT_FALSE(fs::exists(there_ + "/attempt_1.log")) << "it goes by itself";
+  EXPECT_EQ(Read(here() + "/attempt_1.log"),
+            "printed\ntune: 1 link in this attempt's folder did not go to the tuner (links and "
+            "sockets stay)\n");
+  // On another machine, where another one of that name lies.
+  const std::string other = root_ + "/other/0";
+  Write(other + "/history.csv", "older");
+  kept_.clear();
+  carrier_->Obtain({RefOf(kOne), "", {}, there_, other});
+  ASSERT_TRUE(WaitUntilKept(RefOf(kOne)));
+  EXPECT_EQ(Read(other + "/history.csv"), "1\n");
+  EXPECT_EQ(Read(other + "/plots/a.svg"), "<svg/>");
+}
+
+TEST_F(CarrierOfFiles, ThatTheTunerDoesNotTakeArePutAsideAndTheLogSaysWhere) {
+  Write(here() + "/model.pt", "weights");
+  tuner_->Refuse(ResourceExhausted("the disk is full"));
+  ASSERT_TRUE(SendAll());
+  const std::string aside = here() + "/attempt_1-1.files";
+  EXPECT_EQ(Read(aside + "/model.pt"), "weights");
+  EXPECT_EQ(Read(here() + "/attempt_1.log"),
+            "tune: what this attempt left in its folder did not come to the tuner: the disk is "
+            "full; it stays on this worker's machine, in " +
+                aside + "\n");
+  ClearFolderOfTrial(here(), /*with_checkpoints=*/true);
+  EXPECT_EQ(Read(aside + "/model.pt"), "weights");
+}
+
+TEST_F(CarrierOfFiles, NothingThereIsNothingToTell) {
+  Write(here() + "/config.json", "{}");  // As each program is given.
+  ASSERT_TRUE(SendAll());
+  EXPECT_FALSE(fs::exists(here() + "/attempt_1.log"));
+  EXPECT_FALSE(fs::exists(there_ + "/config.json"));
+  carrier_->Obtain({RefOf(kOne), "", {}, there_, here()});
+  EXPECT_TRUE(WaitUntilKept(RefOf(kOne)));
 }
 
 }  // namespace

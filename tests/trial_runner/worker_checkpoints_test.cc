@@ -237,7 +237,7 @@ TEST_F(WorkerCheckpoints, AnAttemptBeginsOnceWhatItGoesOnFromIsHere) {
   StartAttempt start = Start(Ref(1, 2, 5));
   start.checkpoint_path = "/a/1/4";
   Tell(start);
-  EXPECT_THAT(Effects(), ElementsAre("spawn 2 tune_trial", "obtain /a/1/4"));
+  EXPECT_THAT(Effects(), ElementsAre("spawn 2 tune_trial", "obtain /a/1/4, files /a/1 to /c/1"));
   core_->OnCheckpointObtained(Ref(1, 2, 5), CheckpointCopy{"/c/1/4", "sha"}, now_);
   EXPECT_THAT(Effects(), ElementsAre("log 2 /c/1/attempt_2.log", "start 2 trial 1"));
 }
@@ -251,7 +251,7 @@ TEST_F(WorkerCheckpoints, WhatThisMachineHasNeedNotCome) {
   StartAttempt start = Start(Ref(0, 2, 5));
   start.checkpoint_path = "/a/0/1";
   Tell(start);
-  EXPECT_THAT(Effects(), ElementsAre("obtain /a/0/1, here /c/0/1"));
+  EXPECT_THAT(Effects(), ElementsAre("obtain /a/0/1, here /c/0/1, files /a/0 to /c/0"));
 }
 
 TEST_F(WorkerCheckpoints, OneThatIsGoneAtTheTunerIsABadCheckpoint) {
@@ -302,7 +302,8 @@ class WorkerLogs : public WorkerCheckpoints {
 TEST_F(WorkerLogs, AnEndWaitsUntilTheTunerHasAllThatWasPrinted) {
   Line(1, kFinal);
   Line(1, kCompleted);
-  EXPECT_THAT(Effects(), ElementsAre("report 0 sequence 1", "send all of /c/0/attempt_1.log"));
+  EXPECT_THAT(Effects(),
+              ElementsAre("report 0 sequence 1", "send all of /c/0/attempt_1.log and /c/0"));
   core_->OnLogSent(Ref(0, 1, 1), OkStatus());
   EXPECT_THAT(Effects(), ElementsAre("clear /c/0", "ended 0 completed"));
 }
@@ -312,7 +313,8 @@ TEST_F(WorkerLogs, AlsoOfAProcessThatDied) {
   Ended(1, {0, "SIGSEGV"});
   EXPECT_THAT(Effects(), ElementsAre("keep /c/0/1"));
   Keep(1);
-  EXPECT_THAT(Effects(), ElementsAre("report 0 sequence 1", "send all of /c/0/attempt_1.log"));
+  EXPECT_THAT(Effects(),
+              ElementsAre("report 0 sequence 1", "send all of /c/0/attempt_1.log and /c/0"));
   core_->OnLogSent(Ref(0, 1, 1), OkStatus());
   EXPECT_THAT(Effects(), ElementsAre("ended 0 crashed: the trial process died of SIGSEGV"));
 }
@@ -325,6 +327,14 @@ TEST_F(WorkerLogs, WhatCannotBeSentIsNoFaultOfTheTrials) {
   EXPECT_THAT(Effects(), ElementsAre(testing::HasSubstr("what trial 0 printed stays here, in "
                                                         "/c/0/attempt_1.log: the disk is full"),
                                      "clear /c/0", "ended 0 completed"));
+}
+
+TEST_F(WorkerLogs, ALaterAttemptBeginsOnceWhatEarlierOnesLeftIsHere) {
+  Tell(Start(Ref(1, 2, 2)));
+  EXPECT_THAT(Effects(), ElementsAre("spawn 2 tune_trial", "obtain , files /a/1 to /c/1"));
+  core_->OnCheckpointObtained(Ref(1, 2, 2), CheckpointCopy{}, now_);
+  EXPECT_THAT(Effects(), ElementsAre("log 2 /c/1/attempt_2.log", "send /c/1/attempt_2.log",
+                                     "start 2 trial 1"));
 }
 
 TEST_F(WorkerLogs, TheNextAttemptBeginsMeanwhileInThatProcess) {

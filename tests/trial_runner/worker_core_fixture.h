@@ -138,10 +138,12 @@ class WorkerCoreTest : public testing::Test {
     }
     if (const auto* const e = std::get_if<KeepCheckpoint>(&effect)) return "keep " + e->folder;
     if (const auto* const e = std::get_if<ObtainCheckpoint>(&effect)) {
-      return "obtain " + e->path + (e->copy.folder.empty() ? "" : ", here " + e->copy.folder);
+      return "obtain " + e->path + (e->copy.folder.empty() ? "" : ", here " + e->copy.folder) +
+             (e->files_path.empty() ? "" : ", files " + e->files_path + " to " + e->files_folder);
     }
     if (const auto* const e = std::get_if<SendLog>(&effect)) {
-      return (e->is_last ? "send all of " : "send ") + e->path;
+      return (e->is_last ? "send all of " : "send ") + e->path +
+             (e->folder.empty() ? "" : " and " + e->folder);
     }
     if (const auto* const e = std::get_if<LeaveSweep>(&effect)) {
       return "leave " + std::to_string(e->sweep.value);

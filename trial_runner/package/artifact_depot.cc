@@ -18,6 +18,7 @@
 #include "core/posix/durable_folder.h"
 #include "trial_runner/package/folder_text.h"
 #include "trial_runner/package/incoming_text.h"
+#include "trial_runner/package/trial_files.h"
 
 namespace tune {
 namespace {
@@ -89,13 +90,23 @@ class ArtifactDepot::Incoming final : public IncomingCheckpoint {
     return Judged(text_->Append(piece));
   }
   Result<std::string> Commit() override {
-    Result<std::string> path = text_->Unpack(folder_, name_);
+    Result<std::string> path = Unpack();
     is_for_nothing_ = is_for_nothing_ || path.ok();
     if (!path.ok()) return Judged(path.status());
     return path;
   }
 
  private:
+  Result<std::string> Unpack() {
+    if (name_ != kTrialFiles) return text_->Unpack(folder_, name_);
+    TUNE_ASSIGN_OR_RETURN(const std::string came,
+                          text_->Unpack(folder_, std::string(kTrialFilesIncoming)));
+    const Status moved = MoveTrialFiles(came, folder_);
+    if (moved.ok()) return folder_;
+    std::error_code ignored;
+    fs::remove_all(came, ignored);
+    return moved;
+  }
   // What is wrong is not gone on from, and what finds no room shall leave some.
   Status Judged(Status status) {
     is_for_nothing_ = is_for_nothing_ || status.code() == StatusCode::kDataLoss ||
@@ -130,7 +141,7 @@ bool ArtifactDepot::Sees(const SeeNonce& see) {
 
 // One worker at a time holds the lease. What a disk does not take is left out, as on the worker's.
 Result<int64_t> ArtifactDepot::TakeLog(const PutLog& put) {
-  const std::string folder = options_.root + "/" + std::to_string(put.ref.trial.value);
+  const std::string folder = FolderOf(put.ref);
   std::error_code ignored;
   fs::create_directories(folder, ignored);
   const std::string path = folder + "/" + AttemptLogName(put.ref.attempt, put.rank);
@@ -157,9 +168,19 @@ Status ArtifactDepot::CheckRoom(int64_t bytes) const {
   if (statvfs(options_.root.c_str(), &disk) != 0) return ErrnoStatus("look at", options_.root);
   const uint64_t free_bytes = static_cast<uint64_t>(disk.f_bavail) * disk.f_frsize;
   if (static_cast<uint64_t>(bytes) <= free_bytes / 2) return OkStatus();
-  return ResourceExhausted("a checkpoint of " + std::to_string(bytes) +
+  return ResourceExhausted("what has " + std::to_string(bytes) +
                            " bytes needs twice as many while it comes in, and " +
                            std::to_string(free_bytes) + " are free");
+}
+
+// Of a tuner that was killed in the midst of it.
+void ArtifactDepot::RemoveUnmoved(const std::string& folder) {
+  std::vector<fs::path> unmoved;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().filename().string().starts_with(kTrialFilesIncoming)) unmoved.push_back(*it);
+  }
+  for (const fs::path& path : unmoved) fs::remove_all(path, error);
 }
 
 // Of workers that did not come back.
@@ -179,18 +200,27 @@ void ArtifactDepot::RemoveStaleParts() {
   for (const fs::path& path : stale) fs::remove(path, error);
 }
 
-Result<std::unique_ptr<IncomingCheckpoint>> ArtifactDepot::Receive(const PutCheckpoint& put) {
-  if (!IsCheckpointName(put.name)) {
+Status ArtifactDepot::CheckTaken(const PutCheckpoint& put) const {
+  const bool is_of_files = put.name == kTrialFiles;
+  if (!is_of_files && !IsCheckpointName(put.name)) {
     return InvalidArgument("a checkpoint is called checkpoint_ and a number, and not '" + put.name +
                            "'");
   }
   if (put.text.bytes > options_.bytes_max) {
-    return InvalidArgument("a checkpoint of " + std::to_string(put.text.bytes) +
-                           " bytes is larger than the tuner takes, " +
+    return InvalidArgument((is_of_files ? "files of " : "a checkpoint of ") +
+                           std::to_string(put.text.bytes) + " bytes" +
+                           (is_of_files ? " are" : " is") + " larger than the tuner takes, " +
                            std::to_string(options_.bytes_max) + " (tune run --checkpoint-max)");
   }
-  const std::string folder = options_.root + "/" + std::to_string(put.ref.trial.value);
-  if (std::optional<std::string> path = FindWhole(folder + "/" + put.name, put.text)) {
+  return OkStatus();
+}
+
+Result<std::unique_ptr<IncomingCheckpoint>> ArtifactDepot::Receive(const PutCheckpoint& put) {
+  TUNE_RETURN_IF_ERROR(CheckTaken(put));
+  const std::string folder = FolderOf(put.ref);
+  if (put.name == kTrialFiles) {
+    RemoveUnmoved(folder);
+  } else if (std::optional<std::string> path = FindWhole(folder + "/" + put.name, put.text)) {
     return std::unique_ptr<IncomingCheckpoint>(
         std::make_unique<CameBefore>(*std::move(path), put.text.bytes));
   }
@@ -231,12 +261,19 @@ void ArtifactDepot::End(const std::string& part) {
 
 Result<std::unique_ptr<PackageSource>> ArtifactDepot::Open(const GetCheckpoint& get) {
   const std::string& path = get.path;
+  if (path == FolderOf(get.ref)) return OpenFiles(path);
   const fs::path within = fs::path(path).lexically_relative(options_.root);
   const bool is_ours = fs::path(path).lexically_normal().string() == path &&
                        std::distance(within.begin(), within.end()) == 2 &&
                        *within.begin() != ".." && IsCheckpointName(within.filename().string());
   if (!is_ours) return InvalidArgument("no checkpoint of this sweep: " + path);
   TUNE_ASSIGN_OR_RETURN(FolderText text, FolderText::Of(path));
+  return std::unique_ptr<PackageSource>(std::make_unique<FolderText>(std::move(text)));
+}
+
+Result<std::unique_ptr<PackageSource>> ArtifactDepot::OpenFiles(const std::string& folder) {
+  TUNE_ASSIGN_OR_RETURN(FolderText text, TextOfTrialFiles(folder));
+  if (text.is_empty()) return NotFound("there is no file in " + folder);
   return std::unique_ptr<PackageSource>(std::make_unique<FolderText>(std::move(text)));
 }
 

@@ -2,6 +2,7 @@
 // folder, as a worker that shares the disk would have put them there.
 //
 //   <root>/<trial>/checkpoint_000005     whole and durable, or not there
+//   <root>/<trial>/...                   what its program left in its folder (trial_files.h)
 //   <root>/.incoming/<sha256>-<bytes>    the text of one on its way; what broke off is gone on from
 //
 // What comes is not trusted: names are looked at before anything is written, its size is bounded,
@@ -50,6 +51,12 @@ class ArtifactDepot final : public CheckpointDepot,
 
   explicit ArtifactDepot(Options options) : options_(std::move(options)) {}
   std::string IncomingFolder() const { return options_.root + "/.incoming"; }
+  std::string FolderOf(const AttemptRef& ref) const {
+    return options_.root + "/" + std::to_string(ref.trial.value);
+  }
+  Status CheckTaken(const PutCheckpoint& put) const;
+  static Result<std::unique_ptr<PackageSource>> OpenFiles(const std::string& folder);
+  static void RemoveUnmoved(const std::string& folder);
   Status CheckRoom(int64_t bytes) const;
   void RemoveStaleParts();
   void End(const std::string& part);

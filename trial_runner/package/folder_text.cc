@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <map>
+#include <set>
 #include <utility>
 
 #include "core/limits.h"
@@ -24,7 +24,13 @@ constexpr size_t kReadBytes = 1u << 20;
 
 }  // namespace
 
-Result<FolderText> FolderText::Of(const std::string& folder) {
+Result<FolderText> FolderText::Of(const std::string& folder) { return Make(folder, nullptr); }
+
+Result<FolderText> FolderText::Of(const std::string& folder, const NameTest& is_left_out) {
+  return Make(folder, &is_left_out);
+}
+
+Result<FolderText> FolderText::Make(const std::string& folder, const NameTest* is_left_out) {
   FolderText text;
   text.root_ = folder;
   std::error_code error;
@@ -32,7 +38,7 @@ Result<FolderText> FolderText::Of(const std::string& folder) {
     return NotFound("there is no folder " + folder);
   }
   TUNE_RETURN_IF_ERROR(text.AddPart(std::string(kPackageHead), "", 0));
-  TUNE_RETURN_IF_ERROR(text.AddFolder("", 1));
+  TUNE_RETURN_IF_ERROR(text.AddFolder("", 1, is_left_out));
   TUNE_RETURN_IF_ERROR(text.AddPart(std::string(kPackageEnd), "", 0));
   TUNE_ASSIGN_OR_RETURN(text.name_.sha256, text.Hash());
   return text;
@@ -66,34 +72,40 @@ Status FolderText::AddPart(std::string head, std::string file, int64_t bytes) {
   return OkStatus();
 }
 
-// `within`: relative to the root; empty: the root itself.
-Status FolderText::AddFolder(const std::string& within, int depth) {
+// `within`: relative to the root; empty: the root itself. `is_left_out`: null: nothing is, and all
+// has to be file or folder.
+Status FolderText::AddFolder(const std::string& within, int depth, const NameTest* is_left_out) {
   const std::string here = within.empty() ? root_ : root_ + "/" + within;
   if (depth > limits::kPackageDepthMax) return FailedPrecondition(here + " lies too deep");
-  std::map<std::string, fs::file_type> names;  // Sorted.
+  std::set<std::string> names;  // Sorted.
   std::error_code error;
   fs::directory_iterator it(here, error);
   for (const fs::directory_iterator end; !error && it != end; it.increment(error)) {
-    names.emplace(it->path().filename().string(), it->symlink_status(error).type());
+    names.insert(it->path().filename().string());
   }
   if (error) return InvalidArgument("cannot read " + here + ": " + error.message());
-  for (const auto& [name, type] : names) {
+  for (const std::string& name : names) {
+    if (within.empty() && is_left_out != nullptr && (*is_left_out)(name)) continue;
     const std::string path = within.empty() ? name : within + "/" + name;
-    struct stat info = {};
-    if (lstat((root_ + "/" + path).c_str(), &info) != 0) {
-      return ErrnoStatus("read", root_ + "/" + path);
-    }
-    if (S_ISDIR(info.st_mode)) {
-      TUNE_RETURN_IF_ERROR(AddPart(EncodeEntryHead(KindOf(true, info.st_mode), path, 0), "", 0));
-      TUNE_RETURN_IF_ERROR(AddFolder(path, depth + 1));
-    } else if (S_ISREG(info.st_mode)) {
-      TUNE_RETURN_IF_ERROR(AddPart(
-          EncodeEntryHead(KindOf(false, info.st_mode), path, static_cast<uint64_t>(info.st_size)),
-          path, info.st_size));
-    } else {
-      return InvalidArgument(root_ + "/" + path + " is neither file nor folder");
-    }
+    TUNE_RETURN_IF_ERROR(AddEntry(path, depth, is_left_out));
   }
+  return OkStatus();
+}
+
+Status FolderText::AddEntry(const std::string& path, int depth, const NameTest* is_left_out) {
+  const std::string there = root_ + "/" + path;
+  struct stat info = {};
+  if (lstat(there.c_str(), &info) != 0) return ErrnoStatus("read", there);
+  if (S_ISDIR(info.st_mode)) {
+    TUNE_RETURN_IF_ERROR(AddPart(EncodeEntryHead(KindOf(true, info.st_mode), path, 0), "", 0));
+    return AddFolder(path, depth + 1, is_left_out);
+  }
+  if (S_ISREG(info.st_mode)) {
+    const auto bytes = static_cast<uint64_t>(info.st_size);
+    return AddPart(EncodeEntryHead(KindOf(false, info.st_mode), path, bytes), path, info.st_size);
+  }
+  if (is_left_out == nullptr) return InvalidArgument(there + " is neither file nor folder");
+  ++passed_over_;
   return OkStatus();
 }
 

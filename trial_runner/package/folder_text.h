@@ -6,8 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/posix/file_descriptor.h"
@@ -22,8 +24,14 @@ class FolderText final : public PackageSource {
   // what is neither file nor folder, or cannot be read), kFailedPrecondition (too many files, or
   // too deep), kUnavailable (it changes).
   static Result<FolderText> Of(const std::string& folder);
+  // Likewise, without what directly in it has a name of `is_left_out`. What is neither file nor
+  // folder is passed over, and counted.
+  using NameTest = std::function<bool(std::string_view name)>;
+  static Result<FolderText> Of(const std::string& folder, const NameTest& is_left_out);
 
   const PackageName& name() const override { return name_; }
+  bool is_empty() const { return parts_.size() == 2; }  // There is no entry.
+  int64_t passed_over() const { return passed_over_; }
   Result<std::string> Read(int64_t offset, size_t bytes_max) const override;
 
  private:
@@ -34,7 +42,9 @@ class FolderText final : public PackageSource {
     std::string file;  // Empty: there is no content.
     int64_t bytes = 0;
   };
-  Status AddFolder(const std::string& within, int depth);
+  static Result<FolderText> Make(const std::string& folder, const NameTest* is_left_out);
+  Status AddFolder(const std::string& within, int depth, const NameTest* is_left_out);
+  Status AddEntry(const std::string& path, int depth, const NameTest* is_left_out);
   Status AddPart(std::string head, std::string file, int64_t bytes);
   Result<std::string> Hash() const;
   Result<std::string> ReadPart(const Part& part, int64_t offset, size_t bytes_max) const;
@@ -45,6 +55,7 @@ class FolderText final : public PackageSource {
   std::string root_;
   std::vector<Part> parts_;
   PackageName name_;
+  int64_t passed_over_ = 0;
 };
 
 }  // namespace tune

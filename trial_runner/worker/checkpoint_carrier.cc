@@ -8,6 +8,9 @@
 #include "core/limits.h"
 #include "core/posix/folder_lock.h"
 #include "core/posix/threads.h"
+#include "trial_runner/package/trial_files.h"
+#include "trial_runner/worker/output_log.h"
+#include "trial_runner/worker/transfers.h"
 
 namespace tune {
 namespace {
@@ -30,8 +33,7 @@ void ClearFolderOfTrial(const std::string& folder, bool with_checkpoints) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename();
-    const bool is_kept =
-        name.ends_with(".log") || (!with_checkpoints && name.starts_with("checkpoint_"));
+    const bool is_kept = name.starts_with("checkpoint_") ? !with_checkpoints : IsNoTrialFile(name);
     if (!is_kept) found.push_back(it->path());
   }
   for (const fs::path& path : found) fs::remove_all(path, error);
@@ -98,8 +100,28 @@ void CheckpointCarrier::Keep(const KeepCheckpoint& keep) {
 void CheckpointCarrier::Obtain(const ObtainCheckpoint& obtain) {
   Put({obtain.ref,
        [this, obtain, store = places_.at(obtain.ref.sweep).store](std::stop_token stop) {
-         Result<CheckpointCopy> copy = store->Obtain(obtain.ref, obtain.path, obtain.copy, stop);
+         Result<CheckpointCopy> copy = Bring(*store, obtain, stop);
          if (!stop.stop_requested()) answers_.obtained(obtain.ref, std::move(copy));
+       }});
+}
+
+Result<CheckpointCopy> CheckpointCarrier::Bring(CheckpointStore& store,
+                                                const ObtainCheckpoint& obtain,
+                                                const std::stop_token& stop) {
+  if (!obtain.files_path.empty()) {
+    TUNE_RETURN_IF_ERROR(
+        ObtainTrialFiles(link_, obtain.ref, obtain.files_path, obtain.files_folder, stop));
+  }
+  if (obtain.path.empty()) return CheckpointCopy{};
+  return store.Obtain(obtain.ref, obtain.path, obtain.copy, stop);
+}
+
+void CheckpointCarrier::SendFiles(const SendLog& last) {
+  Put({last.ref, [this, last](std::stop_token stop) {
+         const std::string line = SendTrialFiles(link_, last.ref, last.folder, stop);
+         if (stop.stop_requested()) return;
+         if (!line.empty()) OutputLog(last.path).Append(line + "\n");
+         answers_.files_sent(last);
        }});
 }
 

@@ -1,5 +1,6 @@
 // Carries checkpoints between this machine and the place where they are kept (checkpoint_store.h),
-// beside the worker's loop: a few at a time, the others wait in order.
+// and what trials' programs leave in their folders (package/trial_files.h), beside the worker's
+// loop: a few at a time, the others wait in order.
 //
 // Thread rule: one thread, which is never kept waiting but for the destructor's moment. The answers
 // come from threads of the carrier's, and none once the destructor has returned.
@@ -33,6 +34,7 @@ class CheckpointCarrier {
   struct Answers {
     std::function<void(const AttemptRef&, Result<KeptCheckpoint>)> kept;
     std::function<void(const AttemptRef&, Result<CheckpointCopy>)> obtained;
+    std::function<void(const SendLog&)> files_sent = {};
   };
   // `link`: to the tuner; must outlive the carrier.
   CheckpointCarrier(CheckpointLink& link, Answers answers);
@@ -48,6 +50,8 @@ class CheckpointCarrier {
   // Each is answered, unless it is given up.
   void Keep(const KeepCheckpoint& keep);
   void Obtain(const ObtainCheckpoint& obtain);
+  // What lies in the last log's folder; what is to be told of it stands in the log then.
+  void SendFiles(const SendLog& last);
   void GiveUp(const AttemptRef& ref);
   void Drop(const std::string& folder);
 
@@ -63,6 +67,8 @@ class CheckpointCarrier {
     std::string own_folder;                  // Not shared with the tuner.
     FileDescriptor hold;                     // On it.
   };
+  Result<CheckpointCopy> Bring(CheckpointStore& store, const ObtainCheckpoint& obtain,
+                               const std::stop_token& stop);
   void Put(Job job);
   void Work(std::stop_token end);
 

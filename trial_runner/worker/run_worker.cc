@@ -213,7 +213,8 @@ int RunWorker(const WorkerOptions& options) {
                              },
                              [&inbox](const AttemptRef& ref, Result<CheckpointCopy> copy) {
                                inbox.OnCheckpointObtained(ref, std::move(copy));
-                             }});
+                             },
+                             [&inbox](const SendLog& last) { inbox.OnFilesSent(last); }});
   LogCarrier logs(checkpoints, [&inbox](const AttemptRef& ref, const Status& sent) {
     inbox.OnLogSent(ref, sent);
   });

@@ -42,6 +42,12 @@ void TunerInbox::OnCheckpointObtained(const AttemptRef& ref, Result<CheckpointCo
   Announce();
 }
 
+void TunerInbox::OnFilesSent(const SendLog& last) {
+  const std::lock_guard lock(mutex_);
+  content_.files_sent.push_back(last);
+  Announce();
+}
+
 void TunerInbox::OnLogSent(const AttemptRef& ref, const Status& sent) {
   const std::lock_guard lock(mutex_);
   content_.logs_sent.emplace_back(ref, sent);

@@ -13,6 +13,7 @@
 #include "trial_runner/devices/device_inventory.h"
 #include "trial_runner/tuner_link.h"
 #include "trial_runner/worker/work_place.h"
+#include "trial_runner/worker/worker_effects.h"
 
 namespace tune {
 
@@ -27,6 +28,7 @@ class TunerInbox final : public TunerSink {
   // Nor these: from those that carry checkpoints.
   void OnCheckpointKept(const AttemptRef& ref, Result<KeptCheckpoint> kept);
   void OnCheckpointObtained(const AttemptRef& ref, Result<CheckpointCopy> copy);
+  void OnFilesSent(const SendLog& last);
   void OnLogSent(const AttemptRef& ref, const Status& sent);
   // From the thread that watches the devices.
   void OnDevices(std::vector<DeviceReading> readings);
@@ -44,6 +46,7 @@ class TunerInbox final : public TunerSink {
     std::vector<Place> places;
     std::vector<std::pair<AttemptRef, Result<KeptCheckpoint>>> kept;
     std::vector<std::pair<AttemptRef, Result<CheckpointCopy>>> obtained;
+    std::vector<SendLog> files_sent;
     std::vector<std::pair<AttemptRef, Status>> logs_sent;
     std::optional<std::vector<DeviceReading>> devices;  // The latest.
   };

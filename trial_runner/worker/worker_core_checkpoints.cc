@@ -122,7 +122,8 @@ void WorkerCore::OnCheckpointObtained(const AttemptRef& ref, const Result<Checkp
     if (end && !process.is_doomed) EndRunning(seat.process, process, seat.lane, *end, now);
     return;
   }
-  if (HasOwnArtifacts(ref)) Drop(cache_.Use(ref, running.start.checkpoint_path, *copy));
+  const std::string& path = running.start.checkpoint_path;
+  if (HasOwnArtifacts(ref) && !path.empty()) Drop(cache_.Use(ref, path, *copy));
   running.restored = copy->folder;
   if (KnowsPlace(SweepOf(ref)) && !process.is_doomed)
     BeginOnceRestored(seat.process, process, seat.lane);

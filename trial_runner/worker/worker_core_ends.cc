@@ -96,13 +96,16 @@ void WorkerCore::LetGo(ProcessId id, Process& process, int64_t lane, TrialEnd en
   EndOnceLogged(id, std::move(running), std::move(end));
 }
 
-// Who hears of the end finds all that it printed at the tuner.
+// Who hears of the end finds all that it printed and left at the tuner. Of several ranks the first
+// one's files count.
 void WorkerCore::EndOnceLogged(ProcessId id, Running running, TrialEnd end) {
   const AttemptRef ref = running.start.ref;
   if (!SendsLog(running) || IsGoneForGood()) {
     return Finish(std::move(running.start), std::move(end));
   }
-  effects_.push_back(SendLog{id, ref, running.log_path, running.start.rank, /*is_last=*/true});
+  SendLog last{id, ref, running.log_path, running.start.rank, /*is_last=*/true};
+  if (running.start.rank == 0) last.folder = SweepOf(ref).FolderHere(running.start.artifact_dir);
+  effects_.push_back(std::move(last));
   lingering_.emplace(ref, Lingering{std::move(running), std::move(end)});
 }
 

@@ -85,14 +85,22 @@ void WorkerCore::AskForPlace(const StartAttempt& start) {
   effects_.push_back(FindPlace{start.ref.sweep, *sweep.wanted});
 }
 
-// What it goes on from has to be here.
+// What it goes on from has to be here: its checkpoint, and what its program left in its folder.
 void WorkerCore::BeginOnceRestored(ProcessId id, Process& process, int64_t lane) {
   Running& running = process.running.at(lane);
-  const std::string& path = running.start.checkpoint_path;
-  if (options_.is_local || path.empty() || running.restored) return BeginAttempt(id, process, lane);
-  if (std::exchange(running.awaits_checkpoint, true)) return;
   const AttemptRef& ref = running.start.ref;
-  effects_.push_back(ObtainCheckpoint{ref, path, cache_.Hold(ref, path)});
+  const std::string& path = running.start.checkpoint_path;
+  const bool wants_files = HasOwnArtifacts(ref) && ref.attempt.value > 1 && running.start.rank == 0;
+  const bool needs_nothing = options_.is_local || (path.empty() && !wants_files);
+  if (needs_nothing || running.restored) return BeginAttempt(id, process, lane);
+  if (std::exchange(running.awaits_checkpoint, true)) return;
+  ObtainCheckpoint obtain{ref, path, {}};
+  if (!path.empty()) obtain.copy = cache_.Hold(ref, path);
+  if (wants_files) {
+    obtain.files_path = running.start.artifact_dir;
+    obtain.files_folder = SweepOf(ref).FolderHere(obtain.files_path);
+  }
+  effects_.push_back(std::move(obtain));
 }
 
 void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {

@@ -71,17 +71,22 @@ struct KeepCheckpoint {
 // An attempt goes on from this, and begins once it is here (OnCheckpointObtained).
 struct ObtainCheckpoint {
   AttemptRef ref;
-  std::string path;  // On the tuner's machine.
+  std::string path;  // On the tuner's machine; empty: there is no checkpoint.
   CheckpointCopy copy;
+  // What earlier attempts' programs left in the trial's folder; empty: it is not asked for.
+  std::string files_path = {};    // On the tuner's machine.
+  std::string files_folder = {};  // On this one.
 };
-// What this attempt prints goes to the tuner, too: now and then; `is_last`: all of it, which then
-// is answered (OnLogSent). The process, if it is there, ran it.
+// What this attempt prints goes to the tuner, too: now and then; `is_last`: all of it, and before
+// that what its program left in `folder`, which then is answered (OnLogSent). The process, if it
+// is there, ran it.
 struct SendLog {
   ProcessId process;
   AttemptRef ref;
   std::string path;
   int64_t rank = 0;
   bool is_last = false;
+  std::string folder = {};  // Empty: nothing of it is sent.
 };
 // Nobody waits any more for what of this attempt is on its way.
 struct GiveUpCheckpoints {

@@ -179,6 +179,7 @@ void WorkerLoop::HandleInbox() {
   for (const auto& [ref, copy] : content.obtained) {
     core_.OnCheckpointObtained(ref, copy, clock_.Now());
   }
+  for (const SendLog& last : content.files_sent) logs_->Send(last);
   for (const auto& [ref, sent] : content.logs_sent) core_.OnLogSent(ref, sent);
   if (content.devices) core_.OnDevicesSeen(Interpret(*content.devices), clock_.Now());
   if (!content.closed) return;

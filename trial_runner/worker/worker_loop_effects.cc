@@ -171,6 +171,7 @@ void WorkerLoop::Do(const LeaveSweep& effect) {
 
 void WorkerLoop::Do(const SendLog& effect) {
   if (effect.is_last) ReadOutput(effect.process);
+  if (!effect.folder.empty()) return carrier_->SendFiles(effect);
   logs_->Send(effect);
 }
 
@@ -187,6 +188,7 @@ void WorkerLoop::Do(const ConnectToTuner&) {
   }
   for (auto& [ref, kept] : left.kept) inbox_.OnCheckpointKept(ref, std::move(kept));
   for (auto& [ref, copy] : left.obtained) inbox_.OnCheckpointObtained(ref, std::move(copy));
+  for (const SendLog& last : left.files_sent) inbox_.OnFilesSent(last);
   for (const auto& [ref, sent] : left.logs_sent) inbox_.OnLogSent(ref, sent);
   to_send_.clear();
   is_link_closed_ = false;

@@ -1,0 +1,131 @@
+#include "trial_runner/worker/transfers.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "core/counted.h"
+#include "core/limits.h"
+#include "core/posix/durable_file.h"
+#include "core/posix/nameless_file.h"
+#include "trial_runner/package/trial_files.h"
+
+namespace tune {
+namespace {
+
+// The growing pauses between tries.
+class Pauses {
+ public:
+  explicit Pauses(std::stop_token stop) : stop_(std::move(stop)) {}
+  // False: told to stop.
+  bool Wait() {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any never;
+    never.wait_for(lock, stop_, std::chrono::milliseconds(pause_ms_), [] { return false; });
+    pause_ms_ = std::min(2 * pause_ms_, limits::kReconnectMsMax);
+    return !stop_.stop_requested();
+  }
+  void Restart() { pause_ms_ = limits::kReconnectMs; }
+
+ private:
+  const std::stop_token stop_;
+  int64_t pause_ms_ = limits::kReconnectMs;
+};
+
+Status GivenUp() { return Unavailable("the worker needs it no longer"); }
+
+Status PutTrialFiles(CheckpointLink& link, const AttemptRef& ref, const FolderText& text,
+                     const std::stop_token& stop) {
+  return PutText(link, {ref, std::string(kTrialFiles), text.name()}, text, stop).status();
+}
+
+// Where the files lie that the tuner does not have, for the attempt's log.
+std::string KeptHere(const AttemptRef& ref, const std::string& folder, const Status& why) {
+  const std::string label =
+      std::to_string(ref.attempt.value) + "-" + std::to_string(ref.epoch.value);
+  const Result<std::string> aside = PutTrialFilesAside(folder, label);
+  return "tune: what this attempt left in its folder did not come to the tuner: " + why.message() +
+         (aside.ok() ? "; it stays on this worker's machine, in " + *aside
+                     : "; it could not be kept: " + aside.status().message());
+}
+
+}  // namespace
+
+bool IsWorthAnotherTry(const Status& status, int& wrong_count) {
+  return status.code() == StatusCode::kDataLoss && ++wrong_count < limits::kCheckpointTriesMax;
+}
+
+Result<std::string> PutText(CheckpointLink& link, const PutCheckpoint& put,
+                            const PackageSource& text, const std::stop_token& stop) {
+  Pauses pauses(stop);
+  for (int wrong_count = 0;;) {
+    Result<std::string> path = link.Put(put, text, stop);
+    if (path.ok()) return path;
+    if (stop.stop_requested()) return GivenUp();
+    if (IsWorthAnotherTry(path.status(), wrong_count)) continue;
+    if (path.status().code() != StatusCode::kUnavailable) return path;
+    if (!pauses.Wait()) return GivenUp();
+  }
+}
+
+Result<IncomingText> GetText(CheckpointLink& link, const AttemptRef& ref, const std::string& path,
+                             const std::string& parent, const std::stop_token& stop) {
+  TUNE_RETURN_IF_ERROR(MakeFolderSynced(parent));
+  std::optional<IncomingText> text;
+  const auto begin = [&](const PackageName& name) -> Status {
+    if (text) return text->name() == name ? OkStatus() : DataLoss("the tuner has another one now");
+    TUNE_ASSIGN_OR_RETURN(FileDescriptor file, OpenNamelessFile(parent));
+    TUNE_ASSIGN_OR_RETURN(IncomingText begun, IncomingText::Begin(name, std::move(file), parent));
+    text.emplace(std::move(begun));
+    return OkStatus();
+  };
+  Pauses pauses(stop);
+  while (true) {
+    const int64_t offset = text ? text->offset() : 0;
+    const Status got =
+        link.Get({ref, path, offset},
+                 {begin, [&text](std::string_view piece) { return text->Append(piece); }}, stop);
+    if (got.ok()) return *std::move(text);
+    if (stop.stop_requested()) return GivenUp();
+    if (got.code() != StatusCode::kUnavailable) return got;
+    if (text && text->offset() > offset) pauses.Restart();
+    if (!pauses.Wait()) return GivenUp();
+  }
+}
+
+std::string SendTrialFiles(CheckpointLink& link, const AttemptRef& ref, const std::string& folder,
+                           const std::stop_token& stop) {
+  if (!HasTrialFiles(folder)) return "";
+  for (int wrong_count = 0;;) {
+    const Result<FolderText> text = TextOfTrialFiles(folder);
+    Status sent = text.status();
+    if (sent.code() == StatusCode::kUnavailable) sent = DataLoss(sent.message());  // It changed.
+    if (text.ok() && !text->is_empty()) sent = PutTrialFiles(link, ref, *text, stop);
+    if (stop.stop_requested()) return "";
+    // Something of the program's may still be at work.
+    if (IsWorthAnotherTry(sent, wrong_count)) continue;
+    if (!sent.ok()) return KeptHere(ref, folder, sent);
+    if (text->passed_over() == 0) return "";
+    return "tune: " + Counted(text->passed_over(), "link") +
+           " in this attempt's folder did not go to the tuner (links and sockets stay)";
+  }
+}
+
+Status ObtainTrialFiles(CheckpointLink& link, const AttemptRef& ref, const std::string& path,
+                        const std::string& folder, const std::stop_token& stop) {
+  for (int wrong_count = 0;;) {
+    Result<IncomingText> text = GetText(link, ref, path, folder, stop);
+    if (!text.ok() && text.status().code() == StatusCode::kNotFound) return OkStatus();
+    Result<std::string> came =
+        text.ok() ? text->Unpack(folder, std::string(kTrialFilesIncoming)) : text.status();
+    const Status status = came.ok() ? MoveTrialFiles(*came, folder) : came.status();
+    if (status.ok() || stop.stop_requested()) return status;
+    if (!IsWorthAnotherTry(status, wrong_count)) return status;
+  }
+}
+
+}  // namespace tune
