@@ -8,6 +8,7 @@ tune_library(tune_housekeeping
     cli/database_check.cc
     cli/delete_command.cc
     cli/doctor_command.cc
+    cli/files_command.cc
     cli/gather_provenance.cc cli/program_watch.cc
     cli/gc_command.cc
     cli/git_state.cc

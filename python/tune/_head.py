@@ -288,6 +288,12 @@ class Job:
         """What it has printed so far."""
         return self.head._ask(["logs", self.name])
 
+    def files(self, folder: PathLike) -> Path:
+        """What it wrote to $TUNE_DIR, in a new folder of this machine."""
+        target = _path("folder", folder)
+        self.head._ask(["files", f"{self.name}/0", "--export", str(target)])
+        return target
+
     def wait(self) -> "Job":
         """Until it is over."""
         process = _program.start([*self.head._place, "wait", self.name])

@@ -71,6 +71,12 @@ class TrialResult:
         """What it printed, tracebacks too."""
         return _program.ask(["logs", f"{self._sweep.name}/{self.number}", *self._sweep._db()])
 
+    def files(self, folder: PathLike) -> Path:
+        """What it wrote to tune.folder(), in a new folder; it comes over from a head elsewhere."""
+        target = _path("folder", folder)
+        _program.ask(["files", f"{self._sweep.name}/{self.number}", "--export", str(target), *self._sweep._db()])
+        return target
+
     @property
     def reports(self) -> List[Dict[str, Any]]:
         """A map for each iteration: `iteration`, `value` and the metrics."""

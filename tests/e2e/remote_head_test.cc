@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/e2e/join_line.h"
 #include "tests/e2e/program.h"
 #include "tests/e2e/running_head.h"
 
@@ -29,10 +30,13 @@ class RemoteHead : public ::testing::Test {
 
   // It does not see the client's folder.
   void Start(const std::string& http = "127.0.0.1:0") {
-    head_ = std::make_unique<Program>(
-        there_, "tune", Rows{"head", "--cpus", "2", "--http", http_.empty() ? http : http_}, "",
-        here_.path());
-    ASSERT_TRUE(head_->WaitForLine([&](const std::string& line) { return Note(line, address_); }));
+    Rows arguments = {"head", "--http", http_.empty() ? http : http_};
+    arguments.insert(arguments.end(), arguments_.begin(), arguments_.end());
+    head_ = std::make_unique<Program>(there_, "tune", arguments, "", here_.path());
+    ASSERT_TRUE(head_->WaitForLine([&](const std::string& line) {
+      if (const JoinLine join = ParseJoinLine(line); !join.token.empty()) join_ = join;
+      return Note(line, address_);
+    }));
   }
   // What follows "https://", to the line's end.
   static bool Note(const std::string& line, std::string& address) {
@@ -64,6 +68,8 @@ class RemoteHead : public ::testing::Test {
   TestFolder cache_;
   std::string address_;
   std::string http_;
+  Rows arguments_ = {"--cpus", "2"};
+  JoinLine join_;  // Where it listens; stands before the page's address.
   std::unique_ptr<Program> head_;
 };
 
@@ -118,6 +124,27 @@ TEST_F(RemoteHead, ASweepRunsAndIsLookedAtFromElsewhere) {
   EXPECT_THAT(here_.Read("space.html"), HasSubstr("<!doctype html>"));
   EXPECT_EQ(Ask({"delete", "space", "--yes"}).exit_status, 0);
   EXPECT_EQ(Query(there_, "select count(*) from experiments"), Rows{"0"});
+}
+
+// The worker that runs it sees neither the client's folder nor the head's disk.
+TEST_F(RemoteHead, WhatAJobLeavesInItsFolderComesToTheClient) {
+  arguments_ = {"--cpus", "0", "--listen", "127.0.0.1:0"};
+  Start();
+  const Program worker(cache_, "tune", join_.Worker({"--cpus", "1", "--cache", cache_ / "apart"}),
+                       "", there_.path());
+  here_.Write("train.sh",
+              "mkdir -p $TUNE_DIR/plots; echo 1,0.5 > $TUNE_DIR/history.csv; echo x > "
+              "$TUNE_DIR/plots/a.svg; mkfifo $TUNE_DIR/pipe; exit 3\n");
+  const ProgramResult ran = Ask({"submit", "--", "sh", "train.sh"});
+  EXPECT_EQ(ran.exit_status, 3) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("tune: 1 link in this attempt's folder did not go to the tuner"));
+  EXPECT_THAT(Ask({"files", "train", "--format", "csv"}).out, HasSubstr("plots/a.svg,2,"));
+  const ProgramResult came = Ask({"files", "train", "--export", here_ / "came"});
+  EXPECT_EQ(came.exit_status, 0) << came.err;
+  EXPECT_EQ(came.err, "3 files in came\n");
+  EXPECT_EQ(here_.Read("came/history.csv"), "1,0.5\n");
+  EXPECT_EQ(here_.Read("came/plots/a.svg"), "x\n");
+  EXPECT_EQ(Ask({"files", "train", "--export", here_ / "came"}).exit_status, 2);
 }
 
 TEST_F(RemoteHead, WhoFollowsAJobMissesNothingWhenTheHeadIsKilled) {

@@ -127,6 +127,13 @@ class OnAHead(unittest.TestCase):
         self.assertEqual([one.name for one in self.head.jobs], ["first"])
         self.assertEqual(self.head.submit(["true"], folder=self.here).wait().state, "SUCCEEDED")
 
+    def test_what_a_job_wrote_comes_here(self):
+        job = self.head.submit(["sh", "-c", "mkdir $TUNE_DIR/plots; echo done > $TUNE_DIR/plots/a.txt"], folder=self.here).wait()
+        came = job.files(Path(self.here, "came"))
+        self.assertEqual(Path(came, "plots", "a.txt").read_text(), "done\n")
+        with self.assertRaisesRegex(tune.TuneError, "is there already; name another one"):
+            job.files(came)
+
     def test_a_job_is_stopped(self):
         job = self.head.submit(["sleep", "1000"], folder=self.here)
         while job.state != "RUNNING":

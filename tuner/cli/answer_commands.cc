@@ -13,6 +13,7 @@
 #include "tuner/cli/commands.h"
 #include "tuner/cli/compare_command.h"
 #include "tuner/cli/export_command.h"
+#include "tuner/cli/files_command.h"
 #include "tuner/cli/importance_command.h"
 #include "tuner/cli/job_commands.h"
 #include "tuner/cli/list_command.h"
@@ -269,6 +270,22 @@ void AddLogs(Commands& commands) {
   });
 }
 
+void AddFiles(Commands& commands) {
+  const auto [command, files] = commands.Add<FilesOptions>(
+      "files",
+      "What a trial's program wrote into its folder ($TUNE_DIR), beside logs and checkpoints.\n"
+      "Example: tune files food11/3\nExample: tune files 3 --export plots");
+  AddTrial(command, files->trial);
+  command->add_option("--export", files->export_dir, "Copies them into this folder, which is made")
+      ->type_name("DIR");
+  AddFormat(command, files->format);
+  commands.Bind(command, [files = files](const Invocation& invocation) {
+    files->db_path = invocation.db_path;
+    files->width = OutputWidth();
+    return Answered(FilesCommand(*files, std::cout, std::cerr));
+  });
+}
+
 }  // namespace
 
 void AddAnswerCommands(Commands& commands) {
@@ -283,6 +300,7 @@ void AddAnswerCommands(Commands& commands) {
   AddCompare(commands);
   AddWhy(commands);
   AddLogs(commands);
+  AddFiles(commands);
 }
 
 }  // namespace tune

@@ -1,5 +1,4 @@
-// `tune logs TRIAL [-f]`: what a trial's attempts printed, as they printed it. An attempt on
-// another machine keeps its log there.
+// `tune logs TRIAL [-f]`: what a trial's attempts printed, as they printed it, wherever they ran.
 //
 // Thread rule: one thread.
 #pragma once

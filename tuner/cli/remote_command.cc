@@ -19,9 +19,9 @@ constexpr Duration kPatience = Seconds(60);        // A head that has nothing to
 constexpr Duration kBrokenPatience = Seconds(60);  // For a head that is started again.
 constexpr Duration kLookAgainEvery = Milliseconds(500);
 
-constexpr std::string_view kTelling[] = {"status",     "list",  "results", "best",   "export",
-                                         "importance", "plot",  "compare", "why",    "logs",
-                                         "jobs",       "queue", "wait",    "attach", "report"};
+constexpr std::string_view kTelling[] = {
+    "status", "list", "results", "best",  "export", "importance", "plot",   "compare",
+    "why",    "logs", "jobs",    "queue", "wait",   "attach",     "report", "files"};
 constexpr std::string_view kActing[] = {"stop",  "pause",  "unpause", "set",
                                         "drain", "delete", "resume",  "note"};
 constexpr std::string_view kOfTheHead[] = {"--db",      "--head",   "--space",
