@@ -147,6 +147,18 @@ TEST_F(RemoteHead, WhatAJobLeavesInItsFolderComesToTheClient) {
   EXPECT_EQ(Ask({"files", "train", "--export", here_ / "came"}).exit_status, 2);
 }
 
+TEST_F(RemoteHead, WhatAProgramWritesBesideItsCodeIsToldToStayThere) {
+  Start();
+  here_.Write("words.txt", "");
+  here_.Write("train.sh",
+              "until [ words.txt -nt train.sh ]; do touch words.txt; done\n"
+              "mkdir -p runs; touch runs/best.pt .hidden\n");
+  const ProgramResult ran = Ask({"submit", "--", "sh", "train.sh"});
+  EXPECT_EQ(ran.exit_status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("tune: left on another machine: the program wrote runs/best.pt, "
+                                 "words.txt beside its code"));
+}
+
 TEST_F(RemoteHead, WhoFollowsAJobMissesNothingWhenTheHeadIsKilled) {
   Start();
   here_.Write("count.sh",

@@ -38,6 +38,7 @@ struct CommandRunner::Attempt {
   std::optional<ClientId> asks_for_next;    // It has ended, and its program lives on.
   bool is_signalled = false;                // That it does is not sure.
   std::optional<SharedFolder> shared_folder;
+  Instant began_at;  // By the clock of files: its program was started then, or heard of it.
   std::vector<std::string> notes;  // What may be wrong with its values.
   std::optional<FinishAttempt> finish;
 };

@@ -21,6 +21,7 @@
 #include "core/posix/environment.h"
 #include "core/posix/plain_file.h"
 #include "trial_runner/command/command_attempt.h"
+#include "trial_runner/command/left_in_copy.h"
 #include "trial_runner/command/program_checkpoint.h"
 #include "trial_runner/command/shared_folder.h"
 #include "trial_runner/end_notes.h"
@@ -133,6 +134,13 @@ std::optional<TrialEnd> CommandRunner::RunAttempt(const TrialStart& start) {
   std::vector<std::string> notes = std::move((*attempt)->notes);
   for (std::string& note : (*attempt)->shared_folder->End(has_values)) {
     notes.push_back(std::move(note));
+  }
+  std::string left = NoteOfFilesInCopy(start.place, (*attempt)->folder, (*attempt)->began_at,
+                                       (*attempt)->filled.metric_files);
+  if (!left.empty()) {
+    std::printf("tune: %s\n", left.c_str());  // A job's is read by who follows it.
+    std::fflush(stdout);
+    notes.push_back(std::move(left));
   }
   for (const std::string& note : notes) {
     if (end) end->error = WithEndNote(end->outcome, end->error, note);

@@ -17,6 +17,7 @@
 #include "core/posix/environment.h"
 #include "core/posix/plain_file.h"
 #include "trial_runner/command/command_attempt.h"
+#include "trial_runner/command/left_in_copy.h"
 #include "trial_runner/command/program_checkpoint.h"
 #include "trial_runner/command/setup_place.h"
 #include "trial_runner/find_program.h"
@@ -95,6 +96,7 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
   attempt->shared_folder.emplace(attempt->folder, start.artifact_dir, attempt->filled.metric_files,
                                  ToJson(start.config));
   attempt->shared_folder->Begin();
+  attempt->began_at = FileClockNow();
   attempt->oom_kills_before = ReadOomKills(FindOomKillFiles());
   if (served) {
     HandOver(*std::move(served), *attempt);

@@ -21,6 +21,7 @@
 #include "core/posix/file_descriptor.h"
 #include "core/posix/private_folder.h"
 #include "core/utf8.h"
+#include "trial_runner/command/listed_names.h"
 #include "trial_runner/worker/process_tree.h"
 
 namespace tune {
@@ -34,7 +35,6 @@ constexpr int64_t kLookCpuMaxNs = 20'000'000;
 constexpr int64_t kTailBytes = 4'096;
 constexpr uint64_t kRecordBytesMax = 4u << 20;
 constexpr uint64_t kComparedBytesMax = 1u << 20;
-constexpr size_t kNamesShown = 3;
 
 int64_t NanosecondsOf(const timespec& time) {
   return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
@@ -247,15 +247,6 @@ void Look(const std::string& folder, const FolderMember& member, const FileIdent
   record.DelayLook(ReadClock(CLOCK_MONOTONIC) + kCostShare * cost_ns);
 }
 
-std::string Listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kNamesShown); ++i) {
-    text += (i == 0 ? "" : ", ") + names[i];
-  }
-  const size_t more = names.size() - std::min(names.size(), kNamesShown);
-  return text + (more == 0 ? "" : " and " + std::to_string(more) + " more");
-}
-
 }  // namespace
 
 SharedFolder::SharedFolder(std::string folder, const std::string& artifact_dir,
@@ -309,7 +300,7 @@ std::vector<std::string> SharedFolder::End(bool has_values) {
       return IsOneOf((fs::path(folder_) / name).lexically_normal().string(), member_.metric_files);
     });
     if (shared.empty()) return;
-    notes.push_back("shared files: several trials wrote " + Listed(shared) +
+    notes.push_back("shared files: several trials wrote " + ListedNames(shared) +
                     " in the working folder: the last one's stays, and a trial that reads it may "
                     "read another's; let each write to {tune.dir}/" +
                     fs::path(shared.front()).filename().string() +
