@@ -45,7 +45,7 @@ head = tune.connect(os.environ["ADDRESS"])
 
 def objective(trial):
     offset = float(Path("data/offset.txt").read_text())
-    model = Path("model.txt")
+    model = trial.folder / "model.txt"  # In the working folder it would be every trial's.
     for step in range(3):
         model.write_text(f"{trial['x'] + offset} {step}")
         trial.report(value=trial["x"] + offset + step, checkpoint=str(model))
