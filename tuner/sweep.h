@@ -50,6 +50,7 @@ class Sweep {
   // ---- a step: its time, what happened, the time's limits, grants, the end
 
   SweepAnswer Apply(const SweepEvent& event);  // The one way in.
+  bool has_wishes() const { return !wishes_.empty(); }
   std::vector<Wish> TakeWishes() { return std::exchange(wishes_, {}); }
   void Conclude();  // Rows of trials that were made or changed.
 

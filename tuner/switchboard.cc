@@ -55,6 +55,7 @@ SweepAnswer Switchboard::Tell(OpenSweep& sweep, SweepEvent event) {
   Touch(sweep);
   Collect(cluster_out_.actions, {});
   SweepAnswer answer = sweep.sweep.Apply(event);
+  if (sweep.sweep.has_wishes()) wishing_.insert(sweep.id);
   if (answer.candidate) answer.candidate->sweep = sweep.id;
   if (!IsLook(event) || answer.is_news) sweep.out.stream.push_back(std::move(event));
   Collect(sweep.out.actions, sweep.id);
@@ -107,6 +108,7 @@ void Switchboard::Queue(Notices notices) {
 }
 
 void Switchboard::Obey(OpenSweep& sweep) {
+  wishing_.erase(sweep.id);
   for (const Wish& wish : sweep.sweep.TakeWishes()) {
     if (const auto* const end = std::get_if<EndLeasesAway>(&wish)) {
       const bool end_together = options_.ends_with_sweeps && sweeps_.size() == 1;
@@ -120,7 +122,13 @@ void Switchboard::Obey(OpenSweep& sweep) {
 
 // What the sweep wishes comes before what else it was to be told.
 void Switchboard::Settle() {
-  for (auto& [id, sweep] : sweeps_) Obey(sweep);
+  // In their order; one before it that comes to wish meanwhile has its turn the next time.
+  for (auto it = wishing_.begin(); it != wishing_.end();) {
+    const ExperimentId id = *it;
+    OpenSweep* const sweep = Find(id);
+    sweep != nullptr ? Obey(*sweep) : void(wishing_.erase(id));
+    it = wishing_.upper_bound(id);
+  }
   while (!notices_.empty()) {
     const Routed routed = std::move(notices_.front());
     notices_.pop_front();

@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -90,7 +91,8 @@ class Switchboard {
   Transition cluster_out_;
   Cluster cluster_;
   std::map<ExperimentId, OpenSweep> sweeps_;
-  std::deque<Routed> notices_;  // Not heeded yet.
+  std::set<ExperimentId> wishing_;  // Sweeps that wish for something.
+  std::deque<Routed> notices_;      // Not heeded yet.
   std::vector<Action> actions_;
 };
 
