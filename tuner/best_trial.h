@@ -72,7 +72,9 @@ struct NoBest {
 
 // The same over the columns of `trials`: a condition (9e999 is infinity), and an order that has the
 // best first.
-inline constexpr char kMayBeBestSql[] = "abs(best_value) < 9e999 AND status <> 'ERROR'";
+// An index has the second half of the condition (schema.cc, version 11).
+inline constexpr char kMayBeBestSql[] =
+    "abs(best_value) < 9e999 AND best_value IS NOT NULL AND status <> 'ERROR'";
 inline std::string BestFirstSql(Mode mode, const std::string& value = "best_value",
                                 const std::string& tie = "number") {
   return value + (mode == Mode::kMax ? " DESC" : " ASC") + " NULLS LAST, " + tie;

@@ -30,6 +30,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/sweep_lookup.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/text_table.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/time_left.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/trial_counts.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_history.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_logs.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_lookup.cc

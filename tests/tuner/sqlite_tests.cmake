@@ -31,3 +31,5 @@ tune_test(recovery_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/earlier_sweep_test.cc
     ${CMAKE_CURRENT_LIST_DIR}/recovery_test.cc
   DEPS tune_controller tune_spec tune_sqlite)
+tune_test(trial_counts_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/trial_counts_test.cc DEPS tune_queries)

@@ -9,14 +9,12 @@
 #include "tuner/cli/complain.h"
 #include "tuner/cli/living_state.h"
 #include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/trial_counts.h"
 
 namespace tune {
 namespace {
 
 Status PrintList(const ListOptions& options, const Clock& clock, std::ostream& out) {
-  static constexpr char kCountsSql[] =
-      "SELECT count(), coalesce(sum(status IN ('TERMINATED', 'ERROR')), 0) FROM trials WHERE "
-      "experiment = ?1";
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(options.db_path));
   TUNE_ASSIGN_OR_RETURN(std::vector<FoundSweep> sweeps, ListSweeps(*database));
   TUNE_RETURN_IF_ERROR(KeepTagged(options.tags, sweeps));
@@ -40,11 +38,7 @@ Status PrintList(const ListOptions& options, const Clock& clock, std::ostream& o
   }
   for (FoundSweep& sweep : sweeps) {
     TellPaused(options.db_path, clock, sweep);
-    TUNE_ASSIGN_OR_RETURN(const KeptStatement counts, database->Kept(kCountsSql));
-    counts->BindAll(sweep.id);
-    TUNE_ASSIGN_OR_RETURN(const bool has_counts, counts->Step());
-    const int64_t trial_count = has_counts ? counts->Int(0) : 0;
-    const int64_t ended_count = has_counts ? counts->Int(1) : 0;
+    TUNE_ASSIGN_OR_RETURN(const TrialCounts counts, CountTrials(*database, sweep.id));
     TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best, FindBestTrial(*database, sweep));
     const Value best_value = best ? Value(best->value) : Value();
     // With `repeat` a person sees the mean of the best configuration, and its best run.
@@ -54,8 +48,8 @@ Status PrintList(const ListOptions& options, const Clock& clock, std::ostream& o
     if (is_for_person) {
       std::vector<Value> row = {
           sweep.name, sweep.status,
-          std::to_string(ended_count) + "/" +
-              std::to_string(std::max(trial_count, TrialCountMax(*database, sweep))),
+          std::to_string(counts.ended()) + "/" +
+              std::to_string(std::max(counts.total, TrialCountMax(*database, sweep))),
           sweep.metric + " (" + sweep.mode + ")", best_mean, best_trial,
           // To the minute.
           created.substr(0, 10) + " " + created.substr(11, 5)};
@@ -63,7 +57,7 @@ Status PrintList(const ListOptions& options, const Clock& clock, std::ostream& o
       printer.Row(row);
       continue;
     }
-    printer.Row({sweep.name, sweep.status, trial_count, ended_count, sweep.metric, sweep.mode,
+    printer.Row({sweep.name, sweep.status, counts.total, counts.ended(), sweep.metric, sweep.mode,
                  best_value, best_trial, created,
                  sweep.finished_us ? Value(FormatInstant(Instant{*sweep.finished_us})) : Value(),
                  TagsValue(sweep.labels.tags), sweep.labels.note});

@@ -19,6 +19,7 @@
 #include "tuner/cli/pareto_front.h"
 #include "tuner/cli/stored_doubts.h"
 #include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/trial_counts.h"
 #include "tuner/device_status.h"
 #include "tuner/sqlite/writer_lock.h"
 
@@ -150,8 +151,6 @@ void AskTunerOf(SweepStatus& status, const std::string& db_path, const Clock& cl
 }
 
 Result<SweepStatus> ReadStatus(Database& database, const std::string& name, const Clock& clock) {
-  static constexpr char kTrialsSql[] =
-      "SELECT status, count() FROM trials WHERE experiment = ?1 GROUP BY status ORDER BY status";
   static constexpr char kReasonsSql[] =
       "SELECT stop_reason, count() FROM trials WHERE experiment = ?1 AND stop_reason IS NOT NULL"
       " GROUP BY stop_reason ORDER BY count() DESC, stop_reason";
@@ -173,7 +172,8 @@ Result<SweepStatus> ReadStatus(Database& database, const std::string& name, cons
     TUNE_ASSIGN_OR_RETURN(const auto front, ReadParetoFront(database, status.sweep));
     status.front = DescribeFront(front);
   }
-  TUNE_ASSIGN_OR_RETURN(status.trials, ReadCounts(database, kTrialsSql, id));
+  TUNE_ASSIGN_OR_RETURN(const TrialCounts counts, CountTrials(database, id));
+  for (const auto& [state, count] : counts.by_status) status.trials.push_back({state, count});
   TUNE_ASSIGN_OR_RETURN(status.stop_reasons, ReadCounts(database, kReasonsSql, id));
   TUNE_ASSIGN_OR_RETURN(status.outcomes, ReadCounts(database, kOutcomesSql, id));
   TUNE_ASSIGN_OR_RETURN(status.rungs, ReadRungs(database, id));

@@ -15,6 +15,7 @@
 #include "tuner/cli/living_state.h"
 #include "tuner/cli/stored_snapshot.h"
 #include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/trial_counts.h"
 #include "tuner/control/control_request.h"
 #include "tuner/transition.h"
 
@@ -122,8 +123,6 @@ int64_t MetricsPage::Count(const std::string& series, int64_t seen) {
 }
 
 Result<std::string> MetricsPage::ReadSweeps() {
-  static constexpr char kTrialsSql[] =
-      "SELECT status, count() FROM trial_rows WHERE experiment = ?1 GROUP BY status";
   TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> sweeps, ListSweeps(*database_));
   Family of_status("tune_sweeps", "gauge", "Sweeps of the database by status.");
   for (const ExperimentStatus status : kSweepStates) {
@@ -149,9 +148,9 @@ Result<std::string> MetricsPage::ReadSweeps() {
              .Add(living.status == kStatePaused ? 1 : 0)
              .text();
   Family of_state("tune_sweep_trials", "gauge", "Trials of the running sweep by state.");
-  TUNE_ASSIGN_OR_RETURN(const Counts counts, ReadCounts(*database_, kTrialsSql, running->id));
+  TUNE_ASSIGN_OR_RETURN(const TrialCounts counts, CountTrials(*database_, running->id));
   for (const TrialStatus state : kTrialStates) {
-    of_state.Add("state", TrialStatusName(state), Of(counts, TrialStatusName(state)));
+    of_state.Add("state", TrialStatusName(state), counts.Of(TrialStatusName(state)));
   }
   out += of_state.text();
   const int64_t trials_max = TrialCountMax(*database_, *running);

@@ -5,23 +5,19 @@
 #include "core/json.h"
 #include "core/time.h"
 #include "tuner/cli/found_job.h"
+#include "tuner/cli/trial_counts.h"
 #include "tuner/page/page_json.h"
 
 namespace tune {
 namespace {
 
 Result<std::string> StateCounts(Database& database, int64_t experiment) {
-  static constexpr char kSql[] =
-      "SELECT status, count() FROM trials WHERE experiment = ?1 GROUP BY status ORDER BY status";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement rows, database.Kept(kSql));
-  rows->BindAll(experiment);
+  TUNE_ASSIGN_OR_RETURN(const TrialCounts counts, CountTrials(database, experiment));
   std::string out = "{";
-  while (true) {
-    TUNE_ASSIGN_OR_RETURN(const bool has_row, rows->Step());
-    if (!has_row) break;
+  for (const auto& [status, count] : counts.by_status) {
     if (out.size() > 1) out += ',';
-    AppendJsonString(rows->Text(0), out);
-    out += ':' + std::to_string(rows->Int(1));
+    AppendJsonString(status, out);
+    out += ':' + std::to_string(count);
   }
   return out + "}";
 }

@@ -11,6 +11,7 @@
 #include "core/hash.h"
 #include "core/json.h"
 #include "tuner/best_trial.h"
+#include "tuner/cli/trial_counts.h"
 #include "tuner/page/page_json.h"
 
 namespace tune {
@@ -131,20 +132,14 @@ std::string TrialRows::Answer(std::string_view since) const {
 Result<std::string> TrialRows::First(Database& database, const FoundSweep& sweep, int64_t count) {
   const std::string sql =
       "SELECT id, number FROM (SELECT id, number FROM trial_rows WHERE experiment = ?1"
-      "  ORDER BY " +
+      "  AND best_value IS NOT NULL AND status <> 'ERROR' ORDER BY " +
       BestFirstSql(sweep.direction()) +
       " LIMIT ?2)"
       " UNION SELECT id, number FROM (SELECT id, number FROM trial_rows WHERE experiment = ?1"
       "  ORDER BY number DESC LIMIT ?2) ORDER BY number";
-  static constexpr char kCountSql[] = "SELECT count() FROM trial_rows WHERE experiment = ?1";
   TUNE_ASSIGN_OR_RETURN(const std::string columns, ReadColumns(database));
-  int64_t left_out = 0;
-  {
-    TUNE_ASSIGN_OR_RETURN(const KeptStatement all, database.Kept(kCountSql));
-    all->BindAll(sweep.id);
-    TUNE_RETURN_IF_ERROR(all->Step().status());
-    left_out = all->Int(0);
-  }
+  TUNE_ASSIGN_OR_RETURN(const TrialCounts counts, CountTrials(database, sweep.id));
+  int64_t left_out = counts.total;
   std::vector<Row> rows;
   {
     TUNE_ASSIGN_OR_RETURN(Statement found, database.Prepare(sql));
