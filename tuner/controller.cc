@@ -206,9 +206,10 @@ void Controller::On(const AttemptFinished& event) {
   OpenSweep& open = At(event.message.ref.sweep);
   AttemptEnded end = event.message;
   end.ref = open.Unmarked(end.ref);
-  // The worker is about to leave, unless it has said that it is no more than unfit.
-  const bool is_unfit = open.unfit.contains(event.worker);
-  if (open.sweep.IsUnasked(end) && !is_unfit) board_.cluster().Drain(event.worker, board_.now());
+  // The worker is about to leave, unless it has said that it is, or was, no more than unfit: after
+  // a connection that was long broken an end may come behind the word that it tries again.
+  const bool was_unfit = open.told_unfit.contains(event.worker);
+  if (open.sweep.IsUnasked(end) && !was_unfit) board_.cluster().Drain(event.worker, board_.now());
   LeaseEnded told{event.worker, std::move(end), ended.was_running, {}, false};
   if (ended.begun) {
     TUNE_CHECK(ended.begun->ref.sweep == open.id);  // LeaseGiver::FillAhead.
@@ -312,6 +313,7 @@ void Controller::On(const WorkerUnfit& event) {
   const std::string& why = event.message.why;
   if (why.empty()) {
     open->unfit.erase(event.worker);
+    open->told_unfit.try_emplace(event.worker);
     return;
   }
   if (!open->unfit.emplace(event.worker, why).second) return;

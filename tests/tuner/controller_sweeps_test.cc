@@ -196,6 +196,21 @@ TEST(ControllerSweeps, AWorkerThatCouldNotRunOneMayTryItAgain) {
   world.ExpectStreamLeadsToRows(sweep);
 }
 
+// It was unfit, gave its trial back and tried again, all while it was away: the ends come last.
+TEST(ControllerSweeps, AWorkerThatWasUnfitWhileItWasAwayIsNotTakenForOneThatLeaves) {
+  HeadWorld world;
+  const ExperimentId sweep = world.Open(SpecOf(2));
+  const WorkerId before = world.Join(1, "away");
+  const LeaseEpoch held = world.Runs().front().second;
+  world.Break(before);
+  const WorkerId worker = world.ComeBack(before);
+  world.Apply({HeadEvent{WorkerUnfit{worker, {sweep, ""}}}});
+  world.End(worker, held, Outcome::kPreempted);
+  EXPECT_TRUE(world.sent_home.empty());
+  world.RunToEnd();
+  EXPECT_EQ(world.stored.at(sweep).ended, ExperimentStatus::kFinished);
+}
+
 TEST(ControllerSweeps, ACommandIsOneSweepsAlone) {
   HeadWorld world;
   world.Join(4);
