@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/hash.h"
+#include "tests/sim/head_run.h"
 #include "tests/sim/scenarios.h"
 #include "tests/sim/swarm.h"
 #include "tests/sim/world.h"
@@ -28,6 +29,7 @@ constexpr char kUsage[] = R"(usage:
   tune_sim --seed N [--verbose]           one seed: its options, what happens, and its hash
   tune_sim --seeds A..B [--once] [--jobs N]
                                           many, by N processes; each twice, but with --once
+  tune_sim --head --seed N, --seeds A..B  the same of a head with many sweeps
   tune_sim --scenario TEXT [--verbose]    those whose name has the text in it
   tune_sim --list                         scenarios and planted faults
   --plant NAME                            with a deliberate bug
@@ -67,6 +69,7 @@ struct Options {
   uint64_t last = 0;
   bool has_seeds = false;
   bool is_one = false;
+  bool is_head = false;
   bool is_verbose = false;
   bool is_twice = true;
   PlantedFault planted = PlantedFault::kNone;
@@ -80,6 +83,8 @@ bool Parse(int argc, char** argv, Options& options) {
     const char* const value = i + 1 < argc ? argv[i + 1] : nullptr;
     if (name == "--verbose") {
       options.is_verbose = true;
+    } else if (name == "--head") {
+      options.is_head = true;
     } else if (name == "--once") {
       options.is_twice = false;
     } else if (name == "--seed" && value != nullptr) {
@@ -103,10 +108,30 @@ bool Parse(int argc, char** argv, Options& options) {
   return !options.scenario.empty() || (options.has_seeds && options.first <= options.last);
 }
 
+// A head's seed, once more to compare the hash where that is asked for.
+HeadRunResult RunHeadSeed(const Options& options, uint64_t seed) {
+  HeadRunResult result = RunHead(seed, options.is_verbose);
+  if (options.is_twice && result.finding.empty() && RunHead(seed).hash != result.hash) {
+    result.finding = "the same seed gave another trace";
+  }
+  return result;
+}
+
+int RunOneHead(const Options& options) {
+  const HeadRunResult result = RunHeadSeed(options, options.first);
+  std::printf("%" PRId64 " sweeps, %" PRId64 " reports in %" PRId64 " commits over %" PRId64
+              " lives of the head\n",
+              result.sweeps, result.reports, result.commits, result.lives);
+  if (!result.finding.empty()) std::printf("FOUND: %s\n", result.finding.c_str());
+  std::printf("hash %s\n", HashToHex(result.hash).c_str());
+  return result.finding.empty() ? 0 : 1;
+}
+
 int RunOne(const Options& options) {
   std::printf("seed %" PRIu64 "\n", options.first);
   std::fflush(stdout);
   seed_now = options.first;
+  if (options.is_head) return RunOneHead(options);
   Swarm swarm = DrawSwarm(options.first);
   swarm.planted = options.planted;
   std::fputs(Describe(swarm).c_str(), stdout);
@@ -142,6 +167,23 @@ struct Summary {
   }
 };
 
+RunResult RunAnySeed(const Options& options, uint64_t seed) {
+  if (options.is_head) {
+    const HeadRunResult head = RunHeadSeed(options, seed);
+    RunResult result;
+    result.finding = head.finding;
+    result.hash = head.hash;
+    result.event_count = head.reports;
+    result.commit_count = head.commits;
+    result.tuner_lives = head.lives;
+    result.coverage = {{"sweep", head.sweeps}, {"commit of several sweeps", head.commits_together}};
+    return result;
+  }
+  Swarm swarm = DrawSwarm(seed);
+  swarm.planted = options.planted;
+  return RunSeed(swarm, options.is_twice);
+}
+
 // Every `jobs`th seed, from the `offset`th on.
 Summary RunStripe(const Options& options, uint64_t offset) {
   Summary summary;
@@ -149,9 +191,7 @@ Summary RunStripe(const Options& options, uint64_t offset) {
   double told = start;
   for (uint64_t seed = options.first + offset; seed <= options.last; seed += options.jobs) {
     seed_now = seed;
-    Swarm swarm = DrawSwarm(seed);
-    swarm.planted = options.planted;
-    const RunResult result = RunSeed(swarm, options.is_twice);
+    const RunResult result = RunAnySeed(options, seed);
     ++summary.seeds;
     summary.events += result.event_count;
     summary.commits += result.commit_count;

@@ -1,0 +1,119 @@
+// What a simulated head has acknowledged, sweep by sweep, as an independent witness keeps it, and
+// what a recovery must find: every acknowledged step as it was, and of the commit in doubt all of
+// it or nothing, for all of its sweeps. Beside it a controller that never dies is told each sweep's
+// stream alone, and must come to the same rows.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tests/sim/trace.h"
+#include "tuner/controller.h"
+#include "tuner/store.h"
+
+namespace tune::sim {
+
+class HeadWitness {
+ public:
+  struct Sweep {
+    StoredExperiment experiment;
+    std::vector<std::string> steps;
+    std::map<TrialNumber, TrialRow> trials;
+    std::map<TrialNumber, Configuration> configurations;
+    ExperimentStatus status = ExperimentStatus::kRunning;
+  };
+
+  explicit HeadWitness(Trace& trace) : trace_(trace) {}
+
+  void Created(const StoredExperiment& experiment);
+  void Committed(std::span<const SweepStep> steps);
+  // The store failed, or the process died before it could say.
+  void InDoubt(std::span<const SweepStep> steps);
+  // What a new life finds, before it goes on.
+  void Recovered(Store& store);
+
+  const std::map<ExperimentId, Sweep>& sweeps() const { return sweeps_; }
+  int64_t commit_count() const { return commit_count_; }
+  int64_t step_count() const { return step_count_; }
+  int64_t report_count() const { return report_count_; }
+  int64_t together_count() const { return together_count_; }  // Commits of several sweeps.
+
+ private:
+  struct Doubtful {
+    ExperimentId sweep;
+    JournalStep step;
+    Transition rows;
+  };
+
+  void Take(ExperimentId id, const JournalStep& step, const Transition& rows);
+  // How many of the steps in doubt are there; with what must be there looked at.
+  void CheckJournal(Store& store, const Sweep& sweep, std::set<ExperimentId>& grown);
+  void CheckRows(Store& store, const Sweep& sweep);
+
+  Trace& trace_;
+  std::map<ExperimentId, Sweep> sweeps_;
+  std::vector<Doubtful> in_doubt_;
+  Controller shadow_{HeadOptions{Seconds(60), false}};
+  std::set<std::tuple<ExperimentId, TrialNumber, int64_t>> decided_;
+  int64_t commit_count_ = 0;
+  int64_t step_count_ = 0;
+  int64_t report_count_ = 0;
+  int64_t together_count_ = 0;
+};
+
+// A store with the witness beside it.
+class WitnessedStore final : public Store {
+ public:
+  // `dies`: whether the process has died, right after a commit.
+  WitnessedStore(Store& inner, HeadWitness& witness, std::function<bool()> dies)
+      : inner_(inner), witness_(witness), dies_(std::move(dies)) {}
+
+  Status CommitSteps(std::span<const SweepStep> steps) override {
+    const Status status = inner_.CommitSteps(steps);
+    if (!status.ok()) {
+      witness_.InDoubt(steps);
+      return status;
+    }
+    witness_.Committed(steps);
+    return dies_() ? Unavailable("killed after a commit") : status;
+  }
+  Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) override {
+    return inner_.CreateExperiment(experiment);
+  }
+  Result<std::vector<StoredExperiment>> ListExperiments() override {
+    return inner_.ListExperiments();
+  }
+  Result<std::vector<std::pair<TrialNumber, Configuration>>> ReadSuggestions(
+      ExperimentId id) override {
+    return inner_.ReadSuggestions(id);
+  }
+  Status EachStep(ExperimentId id, const StepTaker& take) override {
+    return inner_.EachStep(id, take);
+  }
+  Result<std::vector<TrialRow>> ReadTrials(ExperimentId id) override {
+    return inner_.ReadTrials(id);
+  }
+  Result<std::vector<ReportRow>> ReadReports(ExperimentId id) override {
+    return inner_.ReadReports(id);
+  }
+  Result<std::vector<WorkerRow>> ReadWorkers(ExperimentId id) override {
+    return inner_.ReadWorkers(id);
+  }
+  Result<WorkerId> LastWorker() override { return inner_.LastWorker(); }
+
+ private:
+  Store& inner_;
+  HeadWitness& witness_;
+  const std::function<bool()> dies_;
+};
+
+}  // namespace tune::sim
