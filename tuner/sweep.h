@@ -85,6 +85,8 @@ class Sweep {
   bool is_ending() const { return end_status_.has_value(); }
   bool is_being_stopped() const { return end_status_ == ExperimentStatus::kStopped; }
   bool has_ended() const { return has_ended_; }
+  // It was interrupted since no worker could take a trial for limits.unplaceable.
+  bool gave_up_waiting() const { return gave_up_waiting_; }
   bool GivesOut() const { return !end_status_.has_value() && !sweep_over_; }
   int64_t max_concurrent() const { return max_concurrent_; }
   const ControllerOptions& options() const { return options_; }
@@ -98,8 +100,7 @@ class Sweep {
   bool HasMoreToCreate() const;                                 // Trials that are still to come.
   ResourceRequest Request() const;                              // What each of those needs,
   ResourceRequest RequestOf(const TrialRecord& trial) const;    // and what this one does.
-  // The same with a device of its own for each of several ranks that share one; nothing: they do
-  // not.
+  // The same with a device of its own for each of several ranks that share one, where they do.
   std::optional<ResourceRequest> WholeDevices() const;
   std::optional<Instant> sweep_deadline() const;
 
@@ -285,6 +286,7 @@ class Sweep {
   Instant silence_due_ = kNever;  // No attempt is silent for too long before.
   std::optional<Instant> unplaceable_since_;
   std::string unplaceable_with_;  // What the workers had when it was last looked at.
+  bool gave_up_waiting_ = false;
 
   // During a step.
   SweepAnswer answer_;  // To what is applied.
@@ -292,9 +294,7 @@ class Sweep {
   Transition& out_;
   std::vector<Wish> wishes_;
   bool could_have_whole_ = false;  // As LeaseLost and LeaseEnded say.
-  std::set<TrialNumber> created_;
-  std::set<TrialNumber> changed_;
-  std::set<TrialNumber> moved_;
+  std::set<TrialNumber> created_, changed_, moved_;
 };
 
 }  // namespace tune

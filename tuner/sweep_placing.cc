@@ -270,6 +270,7 @@ void Sweep::On(const PlaceableSeen& event) {
   }
   out_.actions.push_back(Say{shortfall + "; the sweep ends after waiting " +
                              FormatDuration(patience) + " (limits.unplaceable)"});
+  gave_up_waiting_ = true;
   StopGiving(ExperimentStatus::kInterrupted);
 }
 

@@ -72,6 +72,7 @@ class Head:
         gpu_memory: Optional[str] = None,
         memory: Optional[str] = None,
         time: Optional[str] = None,
+        unplaceable: Optional[str] = None,
         setup: Optional[str] = None,
         env: Optional[Mapping[str, Optional[str]]] = None,
         retries: Optional[int] = None,
@@ -92,7 +93,7 @@ class Head:
             raise TypeError(f"program: read {program!r}, expected a list of texts: ['python3', 'train.py']")
         arguments = ["submit", "--no-wait", "--working-dir", str(_path("folder", folder).resolve())]
         arguments += _program.options(
-            name=name, cpus=cpus, gpus=gpus, gpu_memory=gpu_memory, memory=memory, time=time,
+            name=name, cpus=cpus, gpus=gpus, gpu_memory=gpu_memory, memory=memory, time=time, unplaceable=unplaceable,
             setup=setup, retries=retries, priority=priority, id=id,
         ) + labels_of(note, tags)
         if isinstance(after, str):

@@ -392,5 +392,28 @@ TEST(Jobs, ManyGoThroughTwoPlacesAndNoneIsLostWhenTheHeadIsKilled) {
             Rows{std::to_string(kCount)});
 }
 
+TEST(Jobs, OneThatNoMachineCanTakeIsGivenUpWhenItsTimeIsOver) {
+  TestFolder folder;
+  const auto head = StartHead(folder, {"--listen", "127.0.0.1:0"});
+  const ProgramResult job = Submit(folder, {"--cpus", "64", "--unplaceable", "50ms"}, {"true"});
+  EXPECT_EQ(job.exit_status, 3);
+  EXPECT_THAT(job.err,
+              HasSubstr("true is FAILED (can_never_run): no worker could take cpu: 64 for"));
+  EXPECT_THAT(job.err, HasSubstr("(limits.unplaceable); tune resume tries it again"));
+  EXPECT_EQ(RunTune(folder, {"wait", "true"}).exit_status, 3);
+  EXPECT_EQ(States(folder), Rows{"true,FAILED,can_never_run"});
+
+  folder.Write("space.yaml",
+               "name: large\ntrainable: {curve: {value: x, iterations: 1}}\nmetric: v\nmode: max\n"
+               "space: {x: {uniform: [0, 1]}}\nsamples: 1\n"
+               "limits: {unplaceable: 50ms}\nresources: {cpu: 64}\n");
+  const ProgramResult sweep = RunTune(folder, {"submit", "space.yaml"});
+  ASSERT_EQ(sweep.exit_status, 0) << sweep.err;
+  EXPECT_EQ(RunTune(folder, {"attach", "large"}).exit_status, 1);
+  const ProgramResult again = RunTune(folder, {"resume", "large"});
+  EXPECT_EQ(again.exit_status, 0) << again.err;
+  EXPECT_EQ(RunTune(folder, {"attach", "large"}).exit_status, 1);
+}
+
 }  // namespace
 }  // namespace tune::testing

@@ -96,6 +96,14 @@ void Wait(const FoundSweep& sweep, const std::string& db_path, const Clock& cloc
   if (sweep.status == "INTERRUPTED") {
     const std::optional<LockHolder> holder = FindLockHolder(db_path);
     const bool has_head = holder && holder->is_head;
+    const std::string given_up = has_head && asks ? WhyGivenUp(db_path, sweep.name, clock) : "";
+    if (!given_up.empty()) {
+      job.state = JobState::kFailed;
+      job.exit_status = kCouldNotRun;
+      job.reason = "can_never_run";
+      job.sentence = given_up;
+      return;
+    }
     job.reason = has_head ? "backing_off" : "no_head";
     job.sentence = has_head ? "it was interrupted, as head.log says why; the head tries again each "
                               "minute"

@@ -87,6 +87,8 @@ void AddJobOptions(CLI::App* command, SubmitOptions& submit) {
   add("--gpu-memory", job.gpu_memory, "Memory of a GPU", "BYTES");
   add("--memory", job.memory, "Memory that it may have", "BYTES");
   add("--time", job.time, "How long it may run", "TIME");
+  add("--unplaceable", job.unplaceable,
+      "How long it waits for a machine that could ever take it; default: without end", "TIME");
   add("--setup", job.setup, "A shell's line that makes its folder ready, once on each machine",
       "TEXT");
   command->add_option("--working-dir", job.working_dir, "Where it runs; default: here")

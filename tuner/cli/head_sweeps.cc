@@ -298,11 +298,7 @@ void HeadSweeps::Leave(const EndOfExperiment& end) {
   following_.erase(end.sweep);
   const std::string name = NameOf(end.sweep);
   LogOfHead(name + " is " + ExperimentStatusName(end.status));
-  // Nobody asked for it: a disk takes no writes, or no worker can have it.
-  if (end.status == ExperimentStatus::kInterrupted) {
-    interrupted_[name] = parts_.clock.Now() + kTryAgainEvery;
-    LogOfHead(name + " is tried again in a minute");
-  }
+  if (end.status == ExperimentStatus::kInterrupted) NoteInterrupted(name, end.sweep);
   parts_.doors.DropSweep(end.sweep);
   programs_.erase(end.sweep);
   names_.erase(end.sweep);
@@ -314,6 +310,28 @@ void HeadSweeps::Leave(const EndOfExperiment& end) {
   if (const Status s = CleanUpSweep(parts_.db_path, name, parts_.clock.Now()); !s.ok()) {
     LogOfHead("warning: " + s.message() + " (tune gc tries again)");
   }
+}
+
+// Nobody asked for it: a disk takes no writes, or no worker can have it. Whoever has said how long
+// it may wait for one is told that it has.
+void HeadSweeps::NoteInterrupted(const std::string& name, ExperimentId id) {
+  const Sweep& sweep = parts_.controller.At(id).sweep;
+  const ExperimentSpec& spec = sweep.options().spec;
+  const Value* const limits = spec.document.Find("limits");
+  const bool is_limited = limits != nullptr && limits->is_map() && limits->Find("unplaceable");
+  if (!is_limited || !sweep.gave_up_waiting()) {
+    interrupted_[name] = parts_.clock.Now() + kTryAgainEvery;
+    return LogOfHead(name + " is tried again in a minute");
+  }
+  given_up_[name] = "no worker could take " + DescribeRequest(sweep.Request()) + " for " +
+                    FormatDuration(spec.limits.unplaceable) +
+                    " (limits.unplaceable); tune resume tries it again";
+  LogOfHead(name + " is given up: " + given_up_[name]);
+}
+
+std::string HeadSweeps::WhyGivenUp(const std::string& name) const {
+  const auto found = given_up_.find(name);
+  return found == given_up_.end() ? "" : found->second;
 }
 
 // Those of sweeps that are over may be wanted again, by a resume; not all of them for ever.
@@ -335,6 +353,7 @@ Result<std::vector<std::string>> HeadSweeps::DoAtRest(const ControlRequest& requ
       }
       TUNE_RETURN_IF_ERROR(parts_.store.DeleteExperiment(experiment));
       is_order_due_ = true;
+      given_up_.erase(experiment.name);
       std::erase_if(submitted_, [&](const auto& entry) { return entry.second == experiment.name; });
       LogOfHead(experiment.name + " is deleted");
       return std::vector<std::string>{experiment.name + " is deleted"};
@@ -377,6 +396,7 @@ Result<std::vector<std::string>> HeadSweeps::Resume(const StoredExperiment& expe
     LogOfHead("warning: " + s.message() + " (tune gc tries again)");
   }
   const size_t trial_count = sweep.trials().size();
+  given_up_.erase(experiment.name);
   parts_.tuner.Begin(experiment.id, last_step);
   Admit(experiment);
   std::vector<HeadEvent> events = {{TunerRestarted{}, experiment.id}};

@@ -124,11 +124,10 @@ Result<Value> JobDocument(const JobOptions& options) {
     failure.Set("max_failures", *options.retries);
     document.Set("failure", std::move(failure));
   }
-  if (options.time) {
-    Value limits = Value::MakeMap();
-    SetGiven(options.time, "trial_time", limits);
-    document.Set("limits", std::move(limits));
-  }
+  Value limits = Value::MakeMap();
+  SetGiven(options.time, "trial_time", limits);
+  SetGiven(options.unplaceable, "unplaceable", limits);
+  if (!limits.AsMap().empty()) document.Set("limits", std::move(limits));
   if (options.priority) document.Set("priority", *options.priority);
   return document;
 }

@@ -79,6 +79,7 @@ Status RefuseOthers(const SubmitOptions& options, bool is_space) {
       {job.gpu_memory.has_value(), true, "--gpu-memory"},
       {job.memory.has_value(), true, "--memory"},
       {job.time.has_value(), true, "--time"},
+      {job.unplaceable.has_value(), true, "--unplaceable"},
       {job.setup.has_value(), true, "--setup"},
       {job.retries.has_value(), true, "--retries"},
       {!job.env.empty(), true, "--env"},
