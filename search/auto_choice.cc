@@ -18,6 +18,7 @@ constexpr int64_t kTooFewToLearn = 10;
 constexpr int64_t kGridWithoutLimitMax = 500;
 constexpr int64_t kParametersOfGpMax = 20;
 constexpr int64_t kTrialsOfGpMax = 500;
+constexpr size_t kObjectivesOfGpMax = 4;
 constexpr int64_t kTrialsOfCmaEsMin = 2000;
 constexpr int64_t kTrialsOfNsga2Min = 1000;
 
@@ -51,6 +52,18 @@ AutoChoice Choice(std::string_view algorithm, const std::string& why) {
   return choice;
 }
 
+AutoChoice ChoiceForFront(const SearchProblem& problem, const std::string& budget) {
+  const std::string both = std::to_string(problem.modes.size()) + " objectives and " + budget;
+  const bool takes_gp = problem.auto_takes_gp_for_fronts;
+  if (problem.samples >= kTrialsOfNsga2Min || (problem.samples < 0 && !takes_gp)) {
+    return Choice("nsga2", both + ", enough for generations");
+  }
+  if (!takes_gp || problem.samples > kTrialsOfGpMax || problem.modes.size() > kObjectivesOfGpMax) {
+    return Choice("tpe", both);
+  }
+  return Choice("gp", both + ", each of which is worth the thought");
+}
+
 }  // namespace
 
 AutoChoice ChooseAlgorithm(const SearchProblem& problem) {
@@ -61,12 +74,7 @@ AutoChoice ChooseAlgorithm(const SearchProblem& problem) {
   const std::string size = Counted(features.parameters, "parameter");
   if (features.parameters == 0) return Choice("random", "there is nothing to choose from");
   if (features.has_grid_search) return Choice("random", "the space has a grid_search");
-  if (problem.modes.size() > 1) {
-    const std::string objectives = std::to_string(problem.modes.size()) + " objectives";
-    return is_endless || samples >= kTrialsOfNsga2Min
-               ? Choice("nsga2", objectives + " and " + budget + ", enough for generations")
-               : Choice("tpe", objectives + " and " + budget);
-  }
+  if (problem.modes.size() > 1) return ChoiceForFront(problem, budget);
   // Those that would not learn are no choice where there is an earlier sweep to learn from.
   const int64_t grid_max = is_endless ? kGridWithoutLimitMax : samples;
   if (const Result<Grid> all = Grid::OfAll(problem.space);

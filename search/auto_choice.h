@@ -17,12 +17,15 @@ struct AutoChoice {
   std::string why;  // For a person: "gp: 3 parameters and 50 trials, ...".
 };
 
-// In this order: nothing to choose from, or grid_search in the space: random. Several objectives:
-// tpe, for more than a thousand trials nsga2. A countable space no larger than the budget: grid.
-// Too few trials to learn from: sobol (neither of the two with an earlier sweep: they learn
-// nothing). Conditions, mostly choices, or many parameters: tpe. A
-// budget that a Gaussian process can use: gp. Thousands of trials over numbers: cmaes; else tpe.
-// docs/CHOOSING.md has the measurements behind it.
+// The first rule that fits decides:
+// - Nothing to choose from, or grid_search in the space: random.
+// - Several objectives: gp; for more than 500 trials or more than four objectives tpe; from a
+//   thousand trials on nsga2.
+// - A countable space no larger than the budget: grid. Too few trials to learn from: sobol. (Not
+//   with an earlier sweep: grid and sobol learn nothing.)
+// - Conditions, mostly choices, or many parameters: tpe.
+// - A budget that a Gaussian process can use: gp. Thousands of trials over numbers: cmaes; else
+// tpe. docs/CHOOSING.md has the measurements behind it.
 AutoChoice ChooseAlgorithm(const SearchProblem& problem);
 
 // Takes no options beside `algorithm`.

@@ -2,6 +2,7 @@
 //
 //   11  the oldest that this build knows
 //   12  failures that are alike count over the deaths of a tuner, and anew only after an end
+//   13  `auto` takes gp for several objectives
 //
 // Thread rule: constants.
 #pragma once
@@ -10,7 +11,7 @@
 
 namespace tune {
 
-inline constexpr int64_t kDecisionVersion = 12;  // Of new sweeps.
+inline constexpr int64_t kDecisionVersion = 13;  // Of new sweeps.
 inline constexpr int64_t kOldestDecisionVersion = 11;
 
 inline constexpr bool IsKnownDecisionVersion(int64_t version) {

@@ -23,16 +23,16 @@ constexpr char kChangedByOtherMeans[] =
 
 Result<SweepParts> MakeSweepParts(const ExperimentSpec& spec, uint64_t seed,
                                   const std::string& name, const std::string& artifacts_dir,
-                                  std::vector<EarlierTrial> history) {
+                                  std::vector<EarlierTrial> history, int64_t decision_version) {
   TUNE_ASSIGN_OR_RETURN(SearchSpace space, SpaceOf(spec));
-  SearchProblem problem = ProblemOf(spec, space, spec.samples, seed);
+  SearchProblem problem = ProblemOf(spec, space, spec.samples, seed, decision_version);
   problem.history = std::move(history);
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Searcher> searcher,
                         MakeSearcher(spec.search, std::move(problem)));
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<TrialScheduler> scheduler,
                         MakeScheduler(spec.scheduler, spec.mode, seed));
   return SweepParts{
-      {spec, seed, std::move(space), name, artifacts_dir + "/" + name, kDecisionVersion},
+      {spec, seed, std::move(space), name, artifacts_dir + "/" + name, decision_version},
       std::move(searcher),
       std::move(scheduler)};
 }
@@ -55,10 +55,8 @@ Result<SweepParts> PartsOfStored(const StoredExperiment& experiment,
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   TUNE_ASSIGN_OR_RETURN(EarlierSweep earlier,
                         ReadEarlierSweep(spec, space, experiment.created_at, store));
-  TUNE_ASSIGN_OR_RETURN(SweepParts parts, MakeSweepParts(spec, experiment.seed, experiment.name,
-                                                         artifacts_dir, std::move(earlier.trials)));
-  parts.options.decision_version = experiment.decision_version;
-  return parts;
+  return MakeSweepParts(spec, experiment.seed, experiment.name, artifacts_dir,
+                        std::move(earlier.trials), experiment.decision_version);
 }
 
 Result<std::unique_ptr<ExperimentController>> FreshController(const StoredExperiment& experiment,

@@ -26,10 +26,11 @@ struct SweepParts {
 };
 
 // `name`: as stored. `artifacts_dir`: absolute, <db stem>.artifacts. `history`: of the spec's
-// `from`; what is not to be gone on with needs none.
+// `from`; what is not to be gone on with needs none. `decision_version`: of the sweep.
 Result<SweepParts> MakeSweepParts(const ExperimentSpec& spec, uint64_t seed,
                                   const std::string& name, const std::string& artifacts_dir,
-                                  std::vector<EarlierTrial> history = {});
+                                  std::vector<EarlierTrial> history = {},
+                                  int64_t decision_version = kDecisionVersion);
 Result<std::unique_ptr<ExperimentController>> MakeController(
     const ExperimentSpec& spec, uint64_t seed, const std::string& name,
     const std::string& artifacts_dir, std::vector<EarlierTrial> history = {});

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "search/searcher.h"
+#include "tuner/decision_version.h"
 #include "tuner/experiment_spec.h"
 
 namespace tune {
@@ -12,9 +13,9 @@ namespace tune {
 Result<SearchSpace> SpaceOf(const ExperimentSpec& spec);
 
 // The spec has been checked. `samples`: of the sweep now; it may have been extended since the spec
-// was written.
+// was written. `decision_version`: of the sweep.
 SearchProblem ProblemOf(const ExperimentSpec& spec, SearchSpace space, int64_t samples,
-                        uint64_t seed);
+                        uint64_t seed, int64_t decision_version = kDecisionVersion);
 
 // As TrialCount, of a spec that has been checked.
 int64_t TrialCountOf(const ExperimentSpec& spec, const SearchSpace& space, int64_t samples);

@@ -2,11 +2,13 @@
 """Optuna's samplers on the functions of bench/search_quality, one trial after the other: ask, answer, tell. Prints the
 same CSV as `search_quality run`.
 
-    bench/peers/optuna_samplers.py BIN_DIR [--sampler NAME]... [--function NAME]... [--first-seed 0] [--seeds 20]
-                                   [--trials 80]
+    bench/peers/optuna_samplers.py BIN_DIR [--program search_quality|front_quality] [--sampler NAME]... [--function NAME]...
+                                   [--first-seed 0] [--seeds 20] [--trials 80]
 
-The functions are those of our program, asked over a pipe, so that both sides see the same values and the same noise.
-Each domain is written as Optuna's users would, in its best form: an ordinal list as the integer of its place.
+To stderr: the processor time of a suggestion, the time to tell its result included. The functions are those of our
+program, asked over a pipe, so that both sides see the same values and the same noise. Each domain is written as Optuna's
+users would, in its best form: an ordinal list as the integer of its place. Nobody tells a sampler the reference point of
+several objectives.
 """
 import argparse
 import json
@@ -14,6 +16,7 @@ import math
 import os
 import subprocess
 import sys
+import time
 import warnings
 
 import optuna
@@ -22,6 +25,8 @@ SAMPLERS = {
     "optuna_random": lambda seed: optuna.samplers.RandomSampler(seed=seed),
     "optuna_tpe": lambda seed: optuna.samplers.TPESampler(seed=seed),
     "optuna_tpe_multivariate": lambda seed: optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True),
+    "optuna_gp": lambda seed: optuna.samplers.GPSampler(seed=seed),
+    "optuna_nsga2": lambda seed: optuna.samplers.NSGAIISampler(seed=seed),
     "optuna_cmaes": lambda seed: optuna.samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False),
 }
 
@@ -58,24 +63,33 @@ def configuration_of(trial, space):
 
 
 def run(program, function, sampler, seed, trials):
-    study = optuna.create_study(sampler=SAMPLERS[sampler](seed))
+    directions = ["minimize"] * function.get("objectives", 1)
+    study = optuna.create_study(directions=directions, sampler=SAMPLERS[sampler](seed))
     answers = subprocess.Popen([program, "answer", function["name"], str(seed)], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, text=True)
+    took = 0.0
     for number in range(trials):
+        asked_at = time.process_time()
         trial = study.ask()
-        answers.stdin.write(json.dumps(configuration_of(trial, function["space"])) + "\n")
+        configuration = configuration_of(trial, function["space"])
+        took += time.process_time() - asked_at
+        answers.stdin.write(json.dumps(configuration) + "\n")
         answers.stdin.flush()
         answer = json.loads(answers.stdout.readline())
-        study.tell(trial, answer["value"])
+        told_at = time.process_time()
+        study.tell(trial, answer["values"] if "values" in answer else answer["value"])
+        took += time.process_time() - told_at
         print(f"{function['name']},{sampler},{seed},{number},{answer['regret']!r}")
     answers.stdin.close()
     if answers.wait() != 0:
         sys.exit(f"optuna_samplers: {program} failed")
+    print(f"{sampler} on {function['name']}, seed {seed}: {1e3 * took / trials:.1f} ms a suggestion", file=sys.stderr)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bin_dir")
+    parser.add_argument("--program", default="search_quality", choices=["search_quality", "front_quality"])
     parser.add_argument("--sampler", action="append", choices=list(SAMPLERS))
     parser.add_argument("--function", action="append")
     parser.add_argument("--first-seed", type=int, default=0)
@@ -84,7 +98,7 @@ def main():
     options = parser.parse_args()
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    program = os.path.join(options.bin_dir, "search_quality")
+    program = os.path.join(options.bin_dir, options.program)
     described = subprocess.run([program, "describe"], stdout=subprocess.PIPE, text=True, check=True).stdout
     functions = [json.loads(line) for line in described.splitlines()]
     print("function,searcher,seed,trial,regret")
@@ -94,7 +108,7 @@ def main():
                 continue
             for seed in range(options.first_seed, options.first_seed + options.seeds):
                 run(program, function, sampler, seed, options.trials)
-            sys.stdout.flush()
+                sys.stdout.flush()
 
 
 if __name__ == "__main__":

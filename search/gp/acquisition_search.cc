@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/check.h"
-#include "search/gp/expected_improvement.h"
 #include "search/gp/quasi_newton.h"
 
 namespace tune {
@@ -56,20 +55,17 @@ std::vector<AcquisitionSearch::Candidate> AcquisitionSearch::CandidatesAt(
     points.row(static_cast<Index>(candidates.size())) = PointOf(*cells);
     candidates.push_back({std::move(unit), std::move(configuration), *std::move(cells)});
   }
-  const auto predicted = aim.surrogate.Predict(points);
+  const Eigen::ArrayXd values = aim.acquisition.Values(points);
   Eigen::Array<bool, Eigen::Dynamic, 1> is_apart =
       Eigen::Array<bool, Eigen::Dynamic, 1>::Constant(points.rows(), true);
   for (const VectorXd& other : aim.pending) {
-    is_apart = is_apart && aim.surrogate.AreApart(points, other);
+    is_apart = is_apart && aim.acquisition.AreApart(points, other);
   }
   for (size_t i = 0; i < candidates.size(); ++i) {
-    const double mean = predicted.means[static_cast<Index>(i)];
-    const double deviation = std::sqrt(predicted.variances[static_cast<Index>(i)]);
     const bool counts =
         is_apart[static_cast<Index>(i)] && space_.space().Allows(candidates[i].configuration);
-    candidates[i].value = counts
-                              ? LogAugmentedImprovement(mean, deviation, aim.best, aim.noise).value
-                              : -std::numeric_limits<double>::infinity();
+    candidates[i].value =
+        counts ? values[static_cast<Index>(i)] : -std::numeric_limits<double>::infinity();
   }
   return candidates;
 }
@@ -125,12 +121,9 @@ void AcquisitionSearch::Climb(const Aim& aim, Candidate& candidate) const {
   if (lower == upper) return;
   const VectorXd start = x;
   const auto loss = [&](const VectorXd& point, VectorXd& gradient) {
-    const auto at = aim.surrogate.PredictWithSlopes(point);
-    const double deviation = std::sqrt(at.variance);
-    const LogImprovement gain = LogAugmentedImprovement(at.mean, deviation, aim.best, aim.noise);
-    gradient = -gain.by_mean * at.mean_by_point -
-               gain.by_deviation / (2 * deviation) * at.variance_by_point;
-    return -gain.value;
+    const double value = aim.acquisition.ValueWithSlope(point, gradient);
+    gradient = -gradient;
+    return -value;
   };
   const QuasiNewtonOptions options = {.iterations_max = 30,
                                       .first_step = 0.02,

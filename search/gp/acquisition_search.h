@@ -1,5 +1,4 @@
-// Where in a space a surrogate promises most: the greatest logarithm of (augmented) expected
-// improvement.
+// Where in a space an acquisition (search/gp/acquisition.h) is greatest.
 // Points spread over the space and neighbours of the best trials are looked at; from the best of
 // them numbers climb along the slope, and parameters with few values are tried value by value, in
 // turns.
@@ -15,8 +14,8 @@
 #include <vector>
 
 #include "core/random.h"
+#include "search/gp/acquisition.h"
 #include "search/gp/gaussian_process.h"
-#include "search/gp/surrogate.h"
 #include "search/sobol_sequence.h"
 #include "search/unit_space.h"
 
@@ -31,9 +30,7 @@ class AcquisitionSearch {
 
   // What one suggestion looks for.
   struct Aim {
-    const Surrogate& surrogate;
-    double best = 0;                            // What is to be improved on.
-    double noise = 0;                           // As of LogAugmentedImprovement.
+    const Acquisition& acquisition;
     std::vector<Eigen::VectorXd> pending = {};  // Where trials run that will tell as much.
   };
 

@@ -11,6 +11,9 @@
 // Thread rule: pure functions.
 #pragma once
 
+#include <span>
+#include <vector>
+
 namespace tune {
 
 struct LogImprovement {
@@ -22,8 +25,12 @@ struct LogImprovement {
 // log E max(best - Y, 0) of Y ~ N(mean, deviation^2). Requires deviation > 0.
 LogImprovement LogExpectedImprovement(double mean, double deviation, double best);
 
-// The same and log(1 - t / sqrt(deviation^2 + t^2)), where t^2 is `noise`, the variance of a look.
-// Without noise nothing is added.
+// The same of each of `bests`, which rise, to the last bit.
+std::vector<LogImprovement> LogExpectedImprovements(double mean, double deviation,
+                                                    std::span<const double> bests);
+
+// LogExpectedImprovement and log(1 - t / sqrt(deviation^2 + t^2)), where t^2 is `noise`, the
+// variance of a look. Without noise nothing is added.
 LogImprovement LogAugmentedImprovement(double mean, double deviation, double best, double noise);
 
 }  // namespace tune

@@ -32,6 +32,8 @@ class GpModel {
   // out: of trials with a value the better half of those that are kept is the best, the others are
   // taken evenly from the rest; of running ones the latest.
   View Look(const Points& points, const LevelTable& table) const;
+  // What the process of the first level sees of a loss.
+  double Seen(double loss) const { return (*levels_[0].warp)(loss); }
 
  private:
   struct Level {

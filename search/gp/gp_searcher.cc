@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,10 +13,13 @@
 #include "core/input_error.h"
 #include "core/option_map.h"
 #include "core/random.h"
+#include "search/gp/acquisition.h"
 #include "search/gp/acquisition_search.h"
 #include "search/gp/gp_model.h"
+#include "search/gp/hypervolume_improvement.h"
 #include "search/gp/level_table.h"
 #include "search/grid.h"
+#include "search/pareto.h"
 #include "search/random_searcher.h"
 #include "search/search_options.h"
 #include "search/sobol_sequence.h"
@@ -28,6 +32,20 @@ using Eigen::Index;
 
 // Fewer results than this make no model, and fewer whole trainings no level.
 constexpr size_t kResultsMin = 4;
+// The boxes of a front grow with the power of the objectives.
+constexpr size_t kObjectivesMax = 4;
+constexpr std::array<size_t, kObjectivesMax + 1> kFrontMax = {0, 1, 100, 100, 40};
+
+// Those that cover most, where there are too many to be cut into boxes for each suggestion.
+std::vector<LossPoint> Thinned(const std::vector<LossPoint>& points, const LossPoint& reference) {
+  const size_t count_max = kFrontMax[reference.size()];
+  if (points.size() <= count_max) return points;
+  std::vector<LossPoint> kept;
+  for (const size_t i : ChooseByHypervolume(points, reference, count_max)) {
+    kept.push_back(points[i]);
+  }
+  return kept;
+}
 
 class GpSearcher final : public Searcher {
  public:
@@ -52,12 +70,24 @@ class GpSearcher final : public Searcher {
   // all for those of an earlier life.
   struct Occasion {
     std::vector<int64_t> levels;
-    LevelTable table;
+    std::vector<LevelTable> tables;  // One for each objective.
+  };
+  // Where to look, and what for.
+  struct Outlook {
+    std::vector<Surrogate> surrogates;  // One for each objective.
+    std::unique_ptr<Acquisition> acquisition;
+    std::vector<size_t> incumbents;  // Trials.
+    std::vector<size_t> pending;
   };
 
   bool IsFresh(const Configuration& configuration) const;
   std::optional<Configuration> SuggestByStartup(TrialNumber number) const;
   std::optional<Configuration> SuggestByModel(TrialNumber number);
+  void MakeModels(const Points& points);
+  void LookForBest(const Points& points, Outlook& outlook) const;
+  void LookForFront(const Points& points, Outlook& outlook) const;
+  LossPoint ReferenceOf(LossPoints seen) const;
+  std::vector<LevelTable> TablesOf(const std::vector<int64_t>& levels) const;
   Points PointsOf(size_t count) const;
   // A trial has brought its first result.
   void CountResult();
@@ -72,7 +102,7 @@ class GpSearcher final : public Searcher {
   size_t results_ = 0;  // Trials with a report, or ended.
   size_t next_occasion_ = kResultsMin;
   std::optional<Occasion> occasion_;
-  std::optional<GpModel> model_;  // Of the occasion, once it was asked for.
+  std::vector<GpModel> models_;  // Of the occasion, once they were asked for.
 };
 
 std::optional<Configuration> GpSearcher::Suggest(TrialNumber number) {
@@ -106,11 +136,20 @@ void GpSearcher::OnTrialEnded(TrialNumber number, Objectives last, bool failed) 
 void GpSearcher::CountResult() {
   if (++results_ < next_occasion_) return;
   next_occasion_ = results_ + std::max<size_t>(1, results_ / 16);
-  const auto& trials = observations_.trials();
-  auto levels = options_.fidelity ? ChooseLevels(trials, kResultsMin) : std::vector<int64_t>{0};
-  LevelTable table = TableOf(trials, levels);
-  occasion_ = Occasion{std::move(levels), std::move(table)};
-  model_.reset();
+  const bool has_levels = options_.fidelity && observations_.objective_count() == 1;
+  auto levels =
+      has_levels ? ChooseLevels(observations_.trials(), kResultsMin) : std::vector<int64_t>{0};
+  auto tables = TablesOf(levels);
+  occasion_ = Occasion{std::move(levels), std::move(tables)};
+  models_.clear();
+}
+
+std::vector<LevelTable> GpSearcher::TablesOf(const std::vector<int64_t>& levels) const {
+  std::vector<LevelTable> tables;
+  for (size_t k = 0; k < observations_.objective_count(); ++k) {
+    tables.push_back(TableOf(observations_.trials(), levels, k));
+  }
+  return tables;
 }
 
 bool GpSearcher::IsFresh(const Configuration& configuration) const {
@@ -135,29 +174,99 @@ Points GpSearcher::PointsOf(size_t count) const {
   return points;
 }
 
-std::optional<Configuration> GpSearcher::SuggestByModel(TrialNumber number) {
+void GpSearcher::MakeModels(const Points& points) {
+  for (const LevelTable& table : occasion_->tables) {
+    const auto count = static_cast<Index>(table.losses[0].size());
+    models_.emplace_back(acquisition_.is_category(), points.topRows(count), table,
+                         !options_.deterministic_objective);
+  }
+}
+
+void GpSearcher::LookForBest(const Points& points, Outlook& outlook) const {
   constexpr size_t kIncumbents = 4;
-  const Points points = PointsOf(observations_.trials().size());
-  if (!model_) {
-    const size_t count = occasion_->table.losses[0].size();
-    model_.emplace(acquisition_.is_category(), points.topRows(static_cast<Index>(count)),
-                   occasion_->table, !options_.deterministic_objective);
-  }
-  const GpModel::View view =
-      model_->Look(points, TableOf(observations_.trials(), occasion_->levels));
-  std::vector<Eigen::VectorXd> incumbents;
-  for (const size_t trial : view.leading) {
-    if (incumbents.size() < kIncumbents) {
-      incumbents.push_back(points.row(static_cast<Index>(trial)));
-    }
-  }
-  AcquisitionSearch::Aim aim = {view.surrogate, view.best};
+  GpModel::View view = models_[0].Look(points, TablesOf(occasion_->levels)[0]);
+  view.leading.resize(std::min(view.leading.size(), kIncumbents));
+  outlook.incumbents = std::move(view.leading);
+  outlook.pending = std::move(view.pending);
+  outlook.surrogates.push_back(std::move(view.surrogate));
+  const Surrogate& surrogate = outlook.surrogates[0];
   // A trial that is stopped early is seen through the noise of early levels, and there are many:
   // else they come to the same place again and again.
-  if (view.surrogate.level_count() > 1) aim.noise = view.surrogate.noise();
-  for (const size_t trial : view.pending) {
-    aim.pending.push_back(points.row(static_cast<Index>(trial)));
+  const double noise = surrogate.level_count() > 1 ? surrogate.noise() : 0;
+  outlook.acquisition = std::make_unique<LossImprovement>(surrogate, view.best, noise);
+}
+
+// Running trials are part of the front that is to be improved on, by what they promise: else it
+// would be promised again to the next one, at the same place.
+void GpSearcher::LookForFront(const Points& points, Outlook& outlook) const {
+  constexpr size_t kIncumbents = 8;
+  const std::vector<LevelTable> tables = TablesOf(occasion_->levels);
+  for (size_t k = 0; k < models_.size(); ++k) {
+    GpModel::View view = models_[k].Look(points, tables[k]);
+    outlook.surrogates.push_back(std::move(view.surrogate));
+    outlook.pending = std::move(view.pending);
   }
+  std::vector<size_t> known;
+  const auto& trials = observations_.trials();
+  for (size_t i = 0; i < trials.size(); ++i) {
+    const Losses& losses = trials[i].losses;
+    if (trials[i].state != ObservedTrial::State::kEnded || losses.empty()) continue;
+    if (std::all_of(losses.begin(), losses.end(), [](double x) { return std::isfinite(x); })) {
+      known.push_back(i);
+    }
+  }
+  const size_t ended = known.size();
+  known.insert(known.end(), outlook.pending.begin(), outlook.pending.end());
+  std::vector<LossPoint> seen(known.size(), LossPoint(models_.size()));
+  for (size_t k = 0; k < models_.size(); ++k) {
+    const Eigen::ArrayXd means = outlook.surrogates[k].Means(points(known, Eigen::all));
+    for (size_t i = 0; i < known.size(); ++i) seen[i][k] = means[static_cast<Index>(i)];
+  }
+  const LossPoint reference = ReferenceOf(LossPoints(seen).first(ended));
+  outlook.acquisition = std::make_unique<FrontImprovement>(
+      outlook.surrogates, HypervolumeImprovement(Thinned(seen, reference), reference));
+  seen.resize(ended);
+  for (const size_t i : ChooseByHypervolume(seen, reference, std::min(ended, kIncumbents))) {
+    outlook.incumbents.push_back(known[i]);
+  }
+}
+
+// Where no reference was given: beyond the worst that trials came to by a tenth of the way from the
+// best. Beyond the worst of the front alone did worse: its ends then count for little.
+LossPoint GpSearcher::ReferenceOf(LossPoints seen) const {
+  constexpr double kBeyond = 0.1;
+  constexpr double kLeastBeyond = 1e-3;  // Losses are standardised here.
+  LossPoint reference(models_.size(), 1);
+  for (size_t k = 0; k < reference.size(); ++k) {
+    if (!options_.reference.empty()) {
+      reference[k] = models_[k].Seen(options_.reference[k]);
+    } else if (!seen.empty()) {
+      const auto [best, worst] =
+          std::minmax_element(seen.begin(), seen.end(),
+                              [k](const LossPoint& a, const LossPoint& b) { return a[k] < b[k]; });
+      const double range = (*worst)[k] - (*best)[k];
+      reference[k] = (*worst)[k] + std::max(kBeyond * range, kLeastBeyond);
+    }
+  }
+  return reference;
+}
+
+std::optional<Configuration> GpSearcher::SuggestByModel(TrialNumber number) {
+  const Points points = PointsOf(observations_.trials().size());
+  if (models_.empty()) MakeModels(points);
+  Outlook outlook;
+  if (models_.size() == 1) {
+    LookForBest(points, outlook);
+  } else {
+    LookForFront(points, outlook);
+  }
+  AcquisitionSearch::Aim aim = {*outlook.acquisition};
+  const auto point_of = [&](size_t trial) -> Eigen::VectorXd {
+    return points.row(static_cast<Index>(trial));
+  };
+  for (const size_t trial : outlook.pending) aim.pending.push_back(point_of(trial));
+  std::vector<Eigen::VectorXd> incumbents;
+  for (const size_t trial : outlook.incumbents) incumbents.push_back(point_of(trial));
   const KeyedRandom random(seed_, "gp", static_cast<uint64_t>(number.value));
   for (Configuration& configuration : acquisition_.Promising(aim, incumbents, random)) {
     if (IsFresh(configuration)) return std::move(configuration);
@@ -171,12 +280,34 @@ std::string GpSearcher::DebugString() const {
          std::to_string(occasion_ ? occasion_->levels.size() : 0) + " levels";
 }
 
+// A number for each metric, as it is reported; a loss for each.
+Status ReadReference(const OptionMap& map, const std::vector<Mode>& modes, Losses& reference) {
+  const Value* const list = map.Find("reference");
+  if (list == nullptr) return OkStatus();
+  if (modes.size() == 1) {
+    return map.Expected("reference", "several metrics, whose front it bounds; there is one");
+  }
+  const std::string expected =
+      "a list of " + std::to_string(modes.size()) + " numbers, one for each metric";
+  if (!list->is_list() || list->AsList().size() != modes.size()) {
+    return map.Expected("reference", expected);
+  }
+  for (size_t k = 0; k < modes.size(); ++k) {
+    const Value& value = list->AsList()[k];
+    if (!value.is_number() || !std::isfinite(value.AsDouble())) {
+      return map.Expected("reference", expected);
+    }
+    reference.push_back(AsLoss(value.AsDouble(), modes[k]));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Searcher>> MakeGpSearcher(const Value& options,
                                                  const SearchProblem& problem) {
-  constexpr std::array<std::string_view, 4> kOptions = {"algorithm", "n_startup_trials",
-                                                        "deterministic_objective", "fidelity"};
+  constexpr std::array<std::string_view, 5> kOptions = {
+      "algorithm", "n_startup_trials", "deterministic_objective", "fidelity", "reference"};
   const OptionMap map = SearchOptions("gp", options);
   GpOptions read;
   TUNE_RETURN_IF_ERROR(map.CheckNames(kOptions));
@@ -184,10 +315,13 @@ Result<std::unique_ptr<Searcher>> MakeGpSearcher(const Value& options,
       map.Read("n_startup_trials", int64_t{0}, int64_t{1'000'000}, read.n_startup_trials));
   TUNE_RETURN_IF_ERROR(map.Read("deterministic_objective", read.deterministic_objective));
   TUNE_RETURN_IF_ERROR(map.Read("fidelity", read.fidelity));
+  TUNE_RETURN_IF_ERROR(ReadReference(map, problem.modes, read.reference));
   TUNE_RETURN_IF_ERROR(RefuseGridSearch(problem.space, "gp"));
-  if (problem.modes.size() > 1) {
+  if (problem.modes.size() > kObjectivesMax) {
     return InvalidAt(map.PlaceOf("algorithm"),
-                     "search: gp models one metric; for several use nsga2 or tpe");
+                     "search: gp takes up to " + std::to_string(kObjectivesMax) +
+                         " metrics, and there are " + std::to_string(problem.modes.size()) +
+                         "; tpe and nsga2 take any number");
   }
   TUNE_ASSIGN_OR_RETURN(auto random, MakeUniqueRandomSearcher(problem));
   return std::unique_ptr<Searcher>(std::make_unique<GpSearcher>(problem, read, std::move(random)));

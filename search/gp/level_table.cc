@@ -19,11 +19,11 @@ bool HasNoValue(const ObservedTrial& trial) {
 
 // The best loss of each level, from the reports up to it.
 std::vector<std::optional<double>> LossesOf(const ObservedTrial& trial,
-                                            const std::vector<int64_t>& levels) {
+                                            const std::vector<int64_t>& levels, size_t objective) {
   const bool has_ended = trial.state != ObservedTrial::State::kRunning;
   if (HasNoValue(trial)) return std::vector<std::optional<double>>(levels.size(), kInfinite);
   if (trial.reports.empty()) {
-    const double loss = has_ended ? trial.losses[0] : kNaN;
+    const double loss = has_ended ? trial.losses[objective] : kNaN;
     return std::vector<std::optional<double>>(levels.size(), loss);
   }
   std::vector<std::optional<double>> losses;
@@ -31,12 +31,12 @@ std::vector<std::optional<double>> LossesOf(const ObservedTrial& trial,
   auto report = trial.reports.begin();
   for (const int64_t level : levels) {
     for (; report != trial.reports.end() && report->iteration <= level; ++report) {
-      best = std::fmin(best, report->losses[0]);
+      best = std::fmin(best, report->losses[objective]);
     }
     if (trial.iterations() >= level && (has_ended || level > 0)) {
       // Beyond the last level the best of all counts, as it does for the sweep.
       const bool is_last = level == levels.back();
-      losses.push_back(is_last && !trial.losses.empty() ? trial.losses[0] : best);
+      losses.push_back(is_last && !trial.losses.empty() ? trial.losses[objective] : best);
     } else {
       losses.push_back(has_ended ? std::nullopt : std::optional<double>(kNaN));
     }
@@ -71,11 +71,12 @@ std::vector<int64_t> ChooseLevels(const std::vector<ObservedTrial>& trials, size
   return levels;
 }
 
-LevelTable TableOf(const std::vector<ObservedTrial>& trials, const std::vector<int64_t>& levels) {
+LevelTable TableOf(const std::vector<ObservedTrial>& trials, const std::vector<int64_t>& levels,
+                   size_t objective) {
   LevelTable table;
   table.losses.resize(levels.size());
   for (const ObservedTrial& trial : trials) {
-    const auto losses = LossesOf(trial, levels);
+    const auto losses = LossesOf(trial, levels, objective);
     for (size_t level = 0; level < levels.size(); ++level) {
       table.losses[level].push_back(losses[level]);
     }

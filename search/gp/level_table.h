@@ -23,7 +23,9 @@ struct LevelTable {
 // next. One level, 0, where too few trials report: a trial then counts when it has ended.
 std::vector<int64_t> ChooseLevels(const std::vector<ObservedTrial>& trials, size_t whole_count);
 
-// `levels`: as ChooseLevels gave them, of these trials or of the same at an earlier time.
-LevelTable TableOf(const std::vector<ObservedTrial>& trials, const std::vector<int64_t>& levels);
+// `levels`: as ChooseLevels gave them, of these trials or of the same at an earlier time. Where
+// there are several objectives, whose reports have no best, the one level 0.
+LevelTable TableOf(const std::vector<ObservedTrial>& trials, const std::vector<int64_t>& levels,
+                   size_t objective = 0);
 
 }  // namespace tune

@@ -9,6 +9,8 @@
 namespace tune {
 namespace {
 
+constexpr double kHugest = 1e100;  // Its square is a number.
+
 struct Moments {
   double mean = 0;
   double deviation = 0;
@@ -58,7 +60,6 @@ double LikeliestPower(std::span<const double> standardised) {
 
 LossWarp::LossWarp(std::span<const double> losses) {
   constexpr double kQuartilesMax = 20;  // Above the third quartile, in distances from the first.
-  constexpr double kHugest = 1e100;     // Its square is a number.
   TUNE_CHECK(!losses.empty());
   std::vector<double> values(losses.begin(), losses.end());
   std::sort(values.begin(), values.end());
@@ -83,8 +84,11 @@ LossWarp::LossWarp(std::span<const double> losses) {
 }
 
 double LossWarp::operator()(double loss) const {
-  loss = std::isinf(loss) && loss < 0 ? lowest_ : std::min(loss, highest_);
-  return (Bent((loss - mean_) / deviation_, power_) - bent_mean_) / bent_deviation_;
+  const auto bend = [this](double x) {
+    return (Bent((x - mean_) / deviation_, power_) - bent_mean_) / bent_deviation_;
+  };
+  const double seen = bend(std::min(loss, highest_));
+  return seen > -kHugest ? seen : bend(lowest_);
 }
 
 }  // namespace tune

@@ -16,8 +16,8 @@ class LossWarp {
   // Requires finite losses, at least one.
   explicit LossWarp(std::span<const double> losses);
 
-  // Rises with the loss, up to where it is cut off; minus infinity counts as the best loss that it
-  // was made of, infinity as the worst.
+  // Rises with the loss, up to where it is cut off; infinity counts as the worst loss that it was
+  // made of, minus infinity and what is as good as that as the best.
   double operator()(double loss) const;
 
  private:

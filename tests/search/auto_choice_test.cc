@@ -47,7 +47,10 @@ TEST(AutoChoice, FollowsSpaceAndBudget) {
                           "x": {"uniform": [0, 1], "when": {"kind": "a"}}})",
                       50),
             "tpe");
-  EXPECT_EQ(ChosenFor(kNumbers, 50, 2), "tpe");
+  EXPECT_EQ(ChosenFor(kNumbers, 50, 2), "gp");
+  EXPECT_EQ(ChosenFor(kNumbers, -1, 3), "gp");
+  EXPECT_EQ(ChosenFor(kNumbers, -1, 5), "tpe");
+  EXPECT_EQ(ChosenFor(kNumbers, 800, 2), "tpe");
   EXPECT_EQ(ChosenFor(kNumbers, 5000, 2), "nsga2");
 }
 
@@ -79,6 +82,21 @@ TEST(AutoChoice, TakesNoOptions) {
   EXPECT_EQ(MakeAutoSearcher(options, problem).status().message(),
             "search: 'gamma' is not an option of auto; known are algorithm, "
             "unique, repeat");
+}
+
+// As before decision version 13.
+TEST(AutoChoice, SweepOfAnOlderBuildGoesOnWithoutGpForSeveralObjectives) {
+  SearchProblem problem;
+  problem.space = *SearchSpace::Parse(*ParseJson(kNumbers));
+  problem.modes = {Mode::kMin, Mode::kMax};
+  problem.auto_takes_gp_for_fronts = false;
+  const auto chosen_for = [&problem](int64_t samples) {
+    problem.samples = samples;
+    return ChooseAlgorithm(problem).search.Find("algorithm")->AsString();
+  };
+  EXPECT_EQ(chosen_for(50), "tpe");
+  EXPECT_EQ(chosen_for(-1), "nsga2");
+  EXPECT_EQ(chosen_for(1000), "nsga2");
 }
 
 }  // namespace

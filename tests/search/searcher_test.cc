@@ -47,7 +47,7 @@ std::vector<SearcherCase> Cases() {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   // Those that follow one objective as well as several.
-  for (const std::string name : {"nsga2", "tpe"}) {
+  for (const std::string name : {"nsga2", "tpe", "gp", "auto"}) {
     for (SearcherCase each : CasesOf(name + "_min", R"({"algorithm": ")" + name + R"("})")) {
       each.modes = {Mode::kMin};
       all.push_back(each);
@@ -56,6 +56,10 @@ std::vector<SearcherCase> Cases() {
       each.modes = {Mode::kMax, Mode::kMin};
       all.push_back(each);
     }
+  }
+  for (SearcherCase each : CasesOf("gp_three", R"({"algorithm": "gp"})")) {
+    each.modes = {Mode::kMax, Mode::kMin, Mode::kMin};
+    all.push_back(each);
   }
   return all;
 }

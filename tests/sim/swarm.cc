@@ -119,8 +119,8 @@ Value OtherScheduler(uint64_t seed, int64_t max_t, int64_t factor, Value asha) {
   return Map({{"asha", std::move(asha)}});
 }
 
-// A third of the sweeps search; drawn apart too. What learns is not for pbt, nor for a grid_search,
-// and a sweep of hundreds of trials would take it long.
+// Two fifths of the sweeps search; drawn apart too. What learns is not for pbt, nor for a
+// grid_search, and a sweep of hundreds of trials would take it long.
 Value DrawSearch(uint64_t seed, const Value& document) {
   const Value* const scheduler = document.Find("scheduler");
   const bool is_pbt = scheduler != nullptr && scheduler->Find("pbt") != nullptr;
@@ -128,8 +128,9 @@ Value DrawSearch(uint64_t seed, const Value& document) {
   KeyedRandom random(seed, "swarm search");
   const uint64_t drawn = random.NextBelow(18);
   Value search = Value::MakeMap();
-  if (drawn >= 6 || has_grid) return search;
-  constexpr const char* kAlgorithms[] = {"tpe", "tpe", "cmaes", "nsga2", "sobol", "bohb"};
+  if (drawn >= 8 || has_grid) return search;
+  constexpr const char* kAlgorithms[] = {"tpe",   "tpe",  "cmaes", "nsga2",
+                                         "sobol", "bohb", "gp",    "auto"};
   search.Set("algorithm", Value(is_pbt ? "sobol" : kAlgorithms[drawn]));
   return search;
 }

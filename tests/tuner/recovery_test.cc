@@ -9,6 +9,7 @@
 
 #include "tests/tuner/instant_sweep.h"
 #include "tests/tuner/temp_folder.h"
+#include "tuner/spec_reader.h"
 
 namespace tune {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::InstantSweep;
 using testing::kInstantBegin;
+using ::testing::Not;
 using testing::WriteInstantSweep;
 
 Result<RecoveredExperiment> RecoverFrom(const TempFolder& folder) {
@@ -151,6 +153,23 @@ TEST(Recovery, OfAnotherVersionOfTheDecisionsIsRefused) {
   const Status status = AfterChange("UPDATE experiment_rows SET decision_version = 1000");
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(), HasSubstr("version 1000"));
+}
+
+TEST(Recovery, SweepOfAnOlderBuildKeepsTheSearchThatAutoTookThen) {
+  const auto document = ParseYaml(
+      "trainable: {curve: {values: {loss: x, cost: y}}}\nmetric: [loss, cost]\nmode: [min, min]\n"
+      "search: {algorithm: auto}\nspace: {x: {uniform: [0, 1]}, y: {uniform: [0, 1]}}\n");
+  ASSERT_TRUE(document.ok()) << document.status().message();
+  const auto spec = InterpretSpec(*document, "space.yaml", "/", true);
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  const auto searcher_of = [&spec](int64_t decision_version) {
+    const auto parts = MakeSweepParts(*spec, 1, "space", "/artifacts", {}, decision_version);
+    EXPECT_TRUE(parts.ok()) << parts.status().message();
+    EXPECT_EQ(parts->options.decision_version, decision_version);
+    return parts->searcher->DebugString();
+  };
+  EXPECT_THAT(searcher_of(12), Not(HasSubstr("gp")));
+  EXPECT_THAT(searcher_of(13), HasSubstr("gp"));
 }
 
 }  // namespace

@@ -17,11 +17,11 @@ constexpr char kTrainable[] = "ask-tell";
 
 // `begun`: what was known of an earlier sweep (`from`) before then is learned from.
 Result<AskTellSession> MakeSession(const ExperimentSpec& spec, uint64_t seed, Instant begun,
-                                   bool is_new, Store& store) {
+                                   bool is_new, int64_t decision_version, Store& store) {
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   TUNE_ASSIGN_OR_RETURN(EarlierSweep earlier, is_new ? ReadEarlierAtStart(spec, space, begun, store)
                                                      : ReadEarlierSweep(spec, space, begun, store));
-  SearchProblem problem = ProblemOf(spec, space, /*samples=*/-1, seed);
+  SearchProblem problem = ProblemOf(spec, space, /*samples=*/-1, seed, decision_version);
   problem.history = std::move(earlier.trials);
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Searcher> searcher,
                         MakeSearcher(spec.search, std::move(problem)));
@@ -105,7 +105,7 @@ Result<std::unique_ptr<StoredAskTell>> StoredAskTell::Open(const std::string& db
   NewExperiment wanted;
   wanted.created_at = clock.Now();
   TUNE_ASSIGN_OR_RETURN(AskTellSession session,
-                        MakeSession(spec, seed, wanted.created_at, true, *store));
+                        MakeSession(spec, seed, wanted.created_at, true, kDecisionVersion, *store));
   wanted.name = std::move(name);
   wanted.metric = spec.metric;
   wanted.mode = spec.mode == Mode::kMax ? "max" : "min";
@@ -150,7 +150,8 @@ Result<AskTellSession> StoredAskTell::Replayed(SqliteStore& store,
         "; go on with the program that began it");
   }
   TUNE_ASSIGN_OR_RETURN(AskTellSession session,
-                        MakeSession(spec, experiment.seed, experiment.created_at, false, store));
+                        MakeSession(spec, experiment.seed, experiment.created_at, false,
+                                    experiment.decision_version, store));
   TUNE_ASSIGN_OR_RETURN(const std::vector<JournalStep> journal, store.ReadJournal(experiment.id));
   TUNE_ASSIGN_OR_RETURN(const auto lines, LinesOf(journal));
   TUNE_ASSIGN_OR_RETURN(auto suggestions, store.ReadSuggestions(experiment.id));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 namespace tune {
 namespace {
@@ -29,6 +30,22 @@ TEST(ExpectedImprovement, IsTheLogarithmOfTheIntegral) {
   // Three deviations away, where the formula changes.
   EXPECT_NEAR(LogExpectedImprovement(2.9999, 1, 0).value,
               LogExpectedImprovement(3.0001, 1, 0).value, 1e-3);
+}
+
+TEST(ExpectedImprovement, OfManyBestsIsThatOfEachToTheLastBit) {
+  std::vector<double> bests;
+  for (int i = 0; i < 29; ++i) {
+    bests.push_back(-60 + 2.3 * i);
+    const auto improvements = LogExpectedImprovements(-3, 1.7, bests);
+    ASSERT_EQ(improvements.size(), bests.size());
+    for (size_t k = 0; k < bests.size(); ++k) {
+      const LogImprovement one = LogExpectedImprovement(-3, 1.7, bests[k]);
+      EXPECT_EQ(improvements[k].value, one.value) << bests[k];
+      EXPECT_EQ(improvements[k].by_mean, one.by_mean) << bests[k];
+      EXPECT_EQ(improvements[k].by_deviation, one.by_deviation) << bests[k];
+    }
+  }
+  EXPECT_TRUE(LogExpectedImprovements(0, 1, {}).empty());
 }
 
 // Far out E = deviation * density(z) / z^2, nearly.

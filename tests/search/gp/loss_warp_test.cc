@@ -52,6 +52,13 @@ TEST(LossWarp, InfiniteLossesCountAsTheEndsOfWhatItSaw) {
   EXPECT_EQ(warp(-kInfinity), warp(1));
 }
 
+// The least number there is, in a trial that ended after the warp was made.
+TEST(LossWarp, LossThatIsAsGoodAsMinusInfinityCountsAsTheBest) {
+  const LossWarp warp(std::vector<double>{-1.5, -1, -1, -0.9, 0.8, 2});
+  EXPECT_EQ(warp(std::numeric_limits<double>::lowest()), warp(-1.5));
+  EXPECT_LT(warp(-3), warp(-1.5));
+}
+
 TEST(LossWarp, GivesNumbersForEveryKindOfSample) {
   const double greatest = std::numeric_limits<double>::max();
   for (const std::vector<double>& losses : std::vector<std::vector<double>>{{0},
