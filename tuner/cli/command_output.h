@@ -15,10 +15,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/posix/child_process.h"
 #include "core/posix/file_descriptor.h"
 #include "core/status.h"
 #include "trial_runner/package/folder_text.h"
-#include "tuner/cli/child_process.h"
 #include "tuner/http/http_message.h"
 
 namespace tune {

@@ -7,10 +7,10 @@
 #include <memory>
 #include <string>
 
+#include "core/posix/child_process.h"
 #include "core/resources.h"
 #include "core/status.h"
 #include "core/time.h"
-#include "tuner/cli/child_process.h"
 #include "tuner/cli/restart_limit.h"
 
 namespace tune {

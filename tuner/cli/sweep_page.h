@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/posix/child_process.h"
 #include "core/posix/file_descriptor.h"
 #include "core/time.h"
-#include "tuner/cli/child_process.h"
 #include "tuner/cli/page_place.h"
 
 namespace tune {

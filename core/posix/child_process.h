@@ -1,6 +1,6 @@
-// A process that the tuner starts beside itself, its local worker or its page: in a process group
-// of its own (a Ctrl-C at the terminal reaches the tuner alone), and it dies with the tuner however
-// that dies.
+// A process that the tuner starts beside itself: its local worker, its page, an engine's program;
+// in a process group of its own (a Ctrl-C at the terminal reaches the tuner alone), and it dies
+// with the tuner however that dies.
 //
 // Thread rule: the thread that calls Start must live as long as the child (the kernel ties the
 // child to it); one thread.
@@ -21,12 +21,13 @@ class ChildProcess {
   // `program`: its path; `arguments` without the program's name; `environment`: what its
   // environment has besides ours, "NAME=value"; `output`: a descriptor that becomes its standard
   // output and error, below 0: it has ours; `error`: its standard error alone; `folder`: where it
-  // runs, "": where we do.
+  // runs, "": where we do; `input`: its standard input, below 0: nothing, if `output` is given.
   static Result<std::unique_ptr<ChildProcess>> Start(const std::string& program,
                                                      const std::vector<std::string>& arguments,
                                                      const std::vector<std::string>& environment,
                                                      int output = -1, int error = -1,
-                                                     const std::string& folder = "");
+                                                     const std::string& folder = "",
+                                                     int input = -1);
   // Asks it to end (SIGTERM), kills its group if it has not ended within two seconds, and waits for
   // it.
   ~ChildProcess();

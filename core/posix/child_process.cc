@@ -1,4 +1,4 @@
-#include "tuner/cli/child_process.h"
+#include "core/posix/child_process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -39,7 +39,8 @@ std::string DescribeEnding(int wait_status) {
 
 Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(
     const std::string& program, const std::vector<std::string>& arguments,
-    const std::vector<std::string>& environment, int output, int error, const std::string& folder) {
+    const std::vector<std::string>& environment, int output, int error, const std::string& folder,
+    int input) {
   std::vector<char*> argv;
   argv.push_back(const_cast<char*>(program.c_str()));
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
@@ -64,7 +65,9 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(127);  // The tuner died before prctl.
     if (!folder.empty() && chdir(folder.c_str()) != 0) _exit(127);
-    if (output >= 0) {  // Nobody types for it.
+    if (input >= 0) {
+      if (dup2(input, STDIN_FILENO) < 0) _exit(127);
+    } else if (output >= 0) {  // Nobody types for it.
       const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
       if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0) _exit(127);
     }
