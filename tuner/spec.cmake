@@ -10,6 +10,7 @@ tune_library(tune_spec
   SOURCES
     earlier_sweep.cc
     experiment_spec.cc
+    json_schema.cc
     retrain.cc
     spec_bounds.cc
     spec_difference.cc

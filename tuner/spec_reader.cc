@@ -76,28 +76,6 @@ Status Apply(std::string_view assignment, const Place& place, Value& document) {
   }
 }
 
-Result<std::string> ReadText(const std::string& path) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found) {
-    return InvalidArgument(path + ": there is no such file");
-  }
-  if (status.type() == fs::file_type::directory) {
-    return InvalidArgument(path + ": is a folder; expected a file such as space.yaml");
-  }
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    return InvalidArgument(path + ": cannot be read: " + std::strerror(errno != 0 ? errno : EIO));
-  }
-  std::string text(limits::kSpecBytesMax + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad()) return InvalidArgument(path + ": cannot be read");
-  text.resize(static_cast<size_t>(in.gcount()));
-  if (text.empty()) return InvalidArgument(path + ": is empty; expected a space file");
-  return text;
-}
-
 // "--set 2: ..." to "--set space.lr: ...": a person knows the second override by its path.
 Status NameOverride(const Status& status, const std::vector<std::string>& overrides) {
   constexpr std::string_view kMark = "--set ";
@@ -116,6 +94,28 @@ Status NameOverride(const Status& status, const std::vector<std::string>& overri
 }
 
 }  // namespace
+
+Result<std::string> ReadDocumentText(const std::string& path, const char* what) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) {
+    return InvalidArgument(path + ": there is no such file");
+  }
+  if (status.type() == fs::file_type::directory) {
+    return InvalidArgument(path + ": is a folder; expected " + what);
+  }
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) {
+    return InvalidArgument(path + ": cannot be read: " + std::strerror(errno != 0 ? errno : EIO));
+  }
+  std::string text(limits::kSpecBytesMax + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad()) return InvalidArgument(path + ": cannot be read");
+  text.resize(static_cast<size_t>(in.gcount()));
+  if (text.empty()) return InvalidArgument(path + ": is empty; expected " + what);
+  return text;
+}
 
 Status ApplyOverride(std::string_view assignment, Value& document) {
   return Apply(assignment, OverridePlace(1), document);
@@ -142,7 +142,7 @@ Result<ExperimentSpec> InterpretStoredSpec(std::string_view json, const std::str
 Result<ExperimentSpec> ReadSpecFile(const std::string& path,
                                     const std::vector<std::string>& overrides,
                                     bool require_trainable) {
-  TUNE_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
+  TUNE_ASSIGN_OR_RETURN(const std::string text, ReadDocumentText(path, "a space file"));
   Result<Value> document = ParseYaml(text);
   if (!document.ok()) return InFile(path, document.status());
   for (size_t i = 0; i < overrides.size(); ++i) {

@@ -30,6 +30,10 @@ Status CheckSweepName(std::string_view name);
 // by an older build may have such a name, and goes on.
 Status CheckNewSweepName(std::string_view name);
 
+// A file that a person wrote, at most limits::kSpecBytesMax and a byte of it. `what`: what it
+// should be, for errors: "a space file".
+Result<std::string> ReadDocumentText(const std::string& path, const char* what);
+
 // Checks everything that the document alone can tell: keys (nearest valid one named), types,
 // ranges, the space, the search and scheduler options, and the trainable's own options and metric
 // (a metric that a built-in never reports is an error). `file` prefixes each error:
