@@ -4,7 +4,7 @@
 #   bin/               links to those that people call
 #   share/man, share/bash-completion, share/zsh, share/fish, share/doc/tune
 #   lib/systemd/system the unit of a machine that is always a worker, whose user lib/sysusers.d names
-#   share/tune/        alerts for Prometheus, a board for Grafana, the schema of space files
+#   share/tune/        alerts for Prometheus, a board for Grafana, the schemas of space and cluster files
 #
 # Component `worker` is what a machine needs that runs trials; `tune` is everything else.
 
@@ -44,15 +44,17 @@ install(CODE "
       OUTPUT_FILE \"${texts}/completions/\${shell}\" COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
   execute_process(COMMAND \"$<TARGET_FILE:tune_cli>\" schema
-    OUTPUT_FILE \"${texts}/space.schema.json\" COMMAND_ERROR_IS_FATAL ANY)" COMPONENT tune)
+    OUTPUT_FILE \"${texts}/space.schema.json\" COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND \"$<TARGET_FILE:tune_cli>\" schema --cluster
+    OUTPUT_FILE \"${texts}/cluster.schema.json\" COMMAND_ERROR_IS_FATAL ANY)" COMPONENT tune)
 install(DIRECTORY ${texts}/man1 DESTINATION share/man COMPONENT tune)
 install(FILES ${texts}/completions/bash DESTINATION share/bash-completion/completions RENAME tune COMPONENT tune)
 install(FILES ${texts}/completions/zsh DESTINATION share/zsh/vendor-completions RENAME _tune COMPONENT tune)
 install(FILES ${texts}/completions/fish DESTINATION share/fish/vendor_completions.d RENAME tune.fish COMPONENT tune)
 install(FILES README.md DESTINATION share/doc/tune COMPONENT tune)
-install(DIRECTORY docs examples DESTINATION share/doc/tune COMPONENT tune)
+install(DIRECTORY docs examples DESTINATION share/doc/tune COMPONENT tune USE_SOURCE_PERMISSIONS)
 install(DIRECTORY share/prometheus share/grafana share/container DESTINATION share/tune COMPONENT tune)
-install(FILES ${texts}/space.schema.json DESTINATION share/tune/schema COMPONENT tune)
+install(FILES ${texts}/space.schema.json ${texts}/cluster.schema.json DESTINATION share/tune/schema COMPONENT tune)
 # A machine that is always a worker.
 install(FILES share/systemd/tune-worker.service DESTINATION lib/systemd/system COMPONENT worker)
 install(FILES share/systemd/tune-worker.sysusers DESTINATION lib/sysusers.d RENAME tune-worker.conf COMPONENT worker)
@@ -76,7 +78,8 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_TUNE_PACKAGE_NAME tune)
 set(CPACK_DEBIAN_TUNE_PACKAGE_DEPENDS "tune-worker (= ${PROJECT_VERSION})")
-set(CPACK_DEBIAN_TUNE_PACKAGE_RECOMMENDS python3)
+set(CPACK_DEBIAN_TUNE_PACKAGE_RECOMMENDS "python3, openssh-client")
+set(CPACK_DEBIAN_TUNE_PACKAGE_SUGGESTS slurm-client)
 set(CPACK_COMPONENT_TUNE_DESCRIPTION
   "Samples a search space, stops poor trials early, runs trials on workers that share CPUs and GPUs by
 fractions, keeps everything in SQLite, and goes on after a kill.")

@@ -70,6 +70,13 @@ function(tune_program name)
   tune_compile_together(${name})
 endfunction()
 
+# A program that is copied to other machines with its libraries beside it, in lib/ (tuner/engines/worker_programs.h). They look for
+# their own there, too: so no new tags.
+function(tune_travels name)
+  set_target_properties(${name} PROPERTIES BUILD_RPATH "$ORIGIN/lib" INSTALL_RPATH "$ORIGIN/lib")
+  target_link_options(${name} PRIVATE -Wl,--disable-new-dtags)
+endfunction()
+
 # googletest: installed, or its sources. A models-only build, which may be on a machine that has neither, does without tests.
 set(TUNE_GTEST_SOURCE "" CACHE PATH "Sources of googletest, where it is not installed")
 set(TUNE_HAS_GTEST ON)

@@ -77,14 +77,15 @@ const std::map<std::string, std::set<std::string>> kArrows = {
      {"core/", "core/posix/", "trial_runner/", "trial_runner/package/", "trial_runner/worker/"}},
     {"tuner/", {"core/", "search/", "schedulers/", "trial_runner/"}},
     {"tuner/control/", {"core/", "core/posix/", "trial_runner/", "tuner/"}},
+    {"tuner/engines/", {"core/", "core/posix/", "trial_runner/", "tuner/"}},
     {"tuner/export/", {"core/", "core/posix/", "search/", "tuner/", "tuner/sqlite/"}},
     {"tuner/sqlite/", {"core/", "core/posix/", "tuner/", "schedulers/", "trial_runner/"}},
     {"tuner/http/", {"core/", "trial_runner/"}},
     {"tuner/cli/",
      {"core/", "core/posix/", "search/", "schedulers/", "trial_runner/", "trial_runner/devices/",
       "trial_runner/grpc/", "trial_runner/package/", "trial_runner/tls/", "trial_runner/worker/",
-      "trial_runner/command/", "tuner/", "tuner/control/", "tuner/export/", "tuner/http/",
-      "tuner/page/", "tuner/sqlite/", "models/"}},
+      "trial_runner/command/", "tuner/", "tuner/control/", "tuner/engines/", "tuner/export/",
+      "tuner/http/", "tuner/page/", "tuner/sqlite/", "models/"}},
     {"tuner/page/",
      {"core/", "core/posix/", "trial_runner/", "tuner/", "tuner/cli/", "tuner/control/",
       "tuner/http/", "tuner/sqlite/"}},
@@ -197,7 +198,7 @@ TEST(Tidy, BannedWordsAreNotUsed) {
   // which machine it runs.
   constexpr char kDeciding[] =
       "^(core/|search/|schedulers/|trial_runner/[^/]*$|tuner/[^/]*$|models/train/|trial_runner/"
-      "worker/worker_core)";
+      "worker/worker_core|tuner/engines/(cluster_file|demand|pool_book|workers_wanted))";
   const Ban bans[] = {
       {"system_clock|steady_clock|high_resolution_clock", "an Instant argument or the Clock seam",
        kDeciding, "^core/posix/"},

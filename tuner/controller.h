@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tuner/event.h"
@@ -37,6 +38,11 @@ class Controller {
   void Discard(ExperimentId id) { board_.sweeps().erase(id); }
   const std::map<ExperimentId, OpenSweep>& sweeps() const { return board_.sweeps(); }
   OpenSweep& At(ExperimentId id) { return board_.sweeps().at(id); }
+
+  // Workers that may still come (lease_giver.h).
+  void Promise(std::vector<WorkerCapacity> capacities, bool any) {
+    giver_.Promise(std::move(capacities), any);
+  }
 
   // ---- a step
 

@@ -26,6 +26,11 @@ struct Want {
   std::optional<WorkerId> failed_on;  // Where its latest attempt failed: rather elsewhere.
   bool may_be_put_off = false;        // Others may begin before it, where it failed.
 };
+// So many trials, one after the other, that could begin if there were room.
+struct RoomWanted {
+  ResourceRequest request;
+  int64_t count = 0;
+};
 // Which trial it begins, under a lease that is to be granted now.
 struct Candidate {
   TrialNumber trial;

@@ -146,11 +146,21 @@ void LeaseGiver::LookAtWaiting() {
   GiveClaim();
 }
 
+void LeaseGiver::Promise(std::vector<WorkerCapacity> capacities, bool any) {
+  promised_ = std::move(capacities);
+  is_any_promised_ = any;
+}
+
+bool LeaseGiver::IsPromised(const ResourceRequest& request) const {
+  return is_any_promised_ || CouldEverFit(request, promised_);
+}
+
 void LeaseGiver::WatchForUnplaceable(OpenSweep& sweep) {
   Cluster& cluster = board_.cluster();
   const std::optional<ResourceRequest> request = sweep.sweep.Unplaced();
   PlaceableSeen seen;
-  seen.is_placeable = !request || cluster.leases().CouldTake(*request, sweep.UnfitWorkers());
+  seen.is_placeable = !request || cluster.leases().CouldTake(*request, sweep.UnfitWorkers()) ||
+                      IsPromised(*request);
   if (!seen.is_placeable) seen.have = cluster.Capacities();
   for (const auto& [worker, why] : sweep.unfit) {
     if (seen.is_placeable || !cluster.leases().HasWorker(worker)) continue;

@@ -25,6 +25,9 @@ class LeaseGiver {
   void Fill();
   // Once a step, after filling: what can be placed nowhere, and who waits how long.
   void LookAtWaiting();
+  // What workers that may still come would have: a trial that one of them could take waits for it,
+  // however long that takes. `any`: one may have anything.
+  void Promise(std::vector<WorkerCapacity> capacities, bool any);
   // When somebody may get the claim.
   std::optional<Instant> NextDeadline() const;
 
@@ -37,6 +40,7 @@ class LeaseGiver {
   static constexpr Duration kPatience = Seconds(60);  // Until the claim.
 
  private:
+  bool IsPromised(const ResourceRequest& request) const;
   void ForgetWhatNobodyHas(OpenSweep& sweep);
   bool GrantNext(OpenSweep& sweep);
   void FillAhead();
@@ -45,6 +49,8 @@ class LeaseGiver {
   void NoteGranted(OpenSweep& sweep);
 
   Switchboard& board_;
+  std::vector<WorkerCapacity> promised_;
+  bool is_any_promised_ = false;
   // The one that has the claim, and the workers that it keeps from others.
   std::optional<ExperimentId> claimant_;
   std::set<WorkerId> claimed_;

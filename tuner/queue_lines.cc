@@ -14,18 +14,22 @@
 namespace tune {
 namespace {
 
+using PoolWords = std::function<std::string(const std::string& sweep)>;
+
 // Of its first trial that waits, or of those to come.
-Value WhyItWaits(const SweepView& view) {
+Value WhyItWaits(const SweepView& view, const std::string& pools) {
   for (const std::string& text : EncodeWaiting(view, 2)) {
     const Result<Value> line = ParseJson(text);
     if (!line.ok()) continue;
-    if (const Value* const why = line->Find("why")) return *why;
+    const Value* const why = line->Find("why");
+    if (why == nullptr || !why->is_string()) continue;
+    return pools.empty() ? *why : Value(why->AsString() + "; " + ToUtf8(pools));
   }
   return Value();
 }
 
 std::string Line(const Controller& controller, ExperimentId id, std::optional<int64_t> turn,
-                 Instant now) {
+                 Instant now, const PoolWords& pools) {
   const OpenSweep& open = controller.sweeps().at(id);
   const SweepView view(controller, id);
   const Share& share = view.options().spec.share;
@@ -41,22 +45,23 @@ std::string Line(const Controller& controller, ExperimentId id, std::optional<in
   line.Set("gpus", InWholes(used.gpu_milli));
   line.Set("waits_us", open.waiting_since ? Value((now - *open.waiting_since).us) : Value());
   line.Set("has_claim", controller.giver().claimant() == id);
-  line.Set("why", WhyItWaits(view));
+  line.Set("why", WhyItWaits(view, pools ? pools(view.options().name) : ""));
   return ToJson(line);
 }
 
 }  // namespace
 
-std::vector<std::string> EncodeQueue(const Controller& controller, Instant now) {
+std::vector<std::string> EncodeQueue(const Controller& controller, Instant now,
+                                     const PoolWords& pools) {
   std::vector<std::string> lines;
   std::vector<ExperimentId> turn = controller.giver().Turn();
   std::erase_if(turn, [&](ExperimentId id) { return !controller.sweeps().at(id).waiting_since; });
   for (size_t i = 0; i < turn.size(); ++i) {
-    lines.push_back(Line(controller, turn[i], static_cast<int64_t>(i) + 1, now));
+    lines.push_back(Line(controller, turn[i], static_cast<int64_t>(i) + 1, now, pools));
   }
   for (const auto& [id, open] : controller.sweeps()) {
     if (std::find(turn.begin(), turn.end(), id) == turn.end()) {
-      lines.push_back(Line(controller, id, std::nullopt, now));
+      lines.push_back(Line(controller, id, std::nullopt, now, pools));
     }
   }
   return lines;

@@ -65,11 +65,11 @@ class Sweep {
   bool HasPlace() const;
   bool HasPlaceAhead() const;
   std::vector<Want> Wants() const;
-  int64_t AheadPerRunning() const;  // How many leases may wait behind each that runs.
+  std::vector<RoomWanted> WantsRoomFor() const;  // All that may run besides.
+  int64_t AheadPerRunning() const;               // How many leases may wait behind each that runs.
   bool IsAnyWaiting() const { return !waiting_.empty(); }
-  // What is placed next, if anything waits for room.
-  std::optional<ResourceRequest> Unplaced() const;
-  std::optional<Instant> NextDeadline() const;  // When TimeLimitsChecked is due.
+  std::optional<ResourceRequest> Unplaced() const;  // What is placed next, if anything waits.
+  std::optional<Instant> NextDeadline() const;      // When TimeLimitsChecked is due.
 
   // ---- what a watcher is shown
 

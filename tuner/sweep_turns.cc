@@ -1,4 +1,5 @@
 // Which trial next: interrupted and retried ones in order of number, then a new one.
+#include <algorithm>
 #include <utility>
 
 #include "tuner/sweep.h"
@@ -9,6 +10,9 @@ namespace {
 // Trials that wait for another worker than the one that has room. It bounds what is looked at, and
 // what a sweep begins before it finds that its trials fail everywhere.
 constexpr size_t kPutOffMax = 16;
+
+// More than workers could ever take at a time.
+constexpr int64_t kRoomWantedMax = 100'000;
 
 // Failures that a machine can be the reason of, unlike a configuration that is refused or too
 // large for a device.
@@ -39,6 +43,28 @@ std::vector<Want> Sweep::Wants() const {
   }
   if (wants.size() < kPutOffMax && HasMoreToCreate()) wants.push_back({{}, Request(), {}, false});
   return wants;
+}
+
+std::vector<RoomWanted> Sweep::WantsRoomFor() const {
+  std::vector<RoomWanted> wanted;
+  if (!HasPlace()) return wanted;
+  int64_t places =
+      std::min(max_concurrent_ - held_.running_count() - backing_off_count(), kRoomWantedMax);
+  for (const TrialNumber number : waiting_) {
+    if (places == 0) return wanted;
+    --places;
+    const ResourceRequest request = RequestOf(At(number));
+    const bool is_like_last = !wanted.empty() && wanted.back().request == request;
+    if (!is_like_last) wanted.push_back({request, 0});
+    ++wanted.back().count;
+  }
+  if (!HasMoreToCreate()) return wanted;
+  const int64_t left =
+      trial_count_max_ < 0 ? places : trial_count_max_ - static_cast<int64_t>(trials_.size());
+  if (const int64_t count = std::min(places, left); count > 0) {
+    wanted.push_back({Request(), count});
+  }
+  return wanted;
 }
 
 void Sweep::On(const TrialTaken& event) {

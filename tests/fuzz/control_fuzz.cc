@@ -17,6 +17,7 @@ tune::FuzzStart tune::StartOfFuzz() {
            R"({"tuner": 1, "sweep": "a", "set": {"settings": ["limits.max_concurrent=4"]}})",
            R"({"tuner": 1, "sweep": "a", "submit": {"seed": "7", "spec": {"metric": "v"},
                "provenance": {}, "base_dir": "/home", "package": {"sha256": "ab", "bytes": 9}}})",
+           R"({"tuner": 1, "sweep": "a", "cluster_down": {"now": true}})",
            R"({"ok": ["trial 3 pauses at its next report", "b"]})",
            R"({"error": "food11 has no trial 99", "code": "not_found"})"},
           50'000};

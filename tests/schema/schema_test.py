@@ -56,7 +56,7 @@ class Schema(unittest.TestCase):
         return done.returncode == 0
 
     def test_it_takes_every_example(self):
-        files = sorted(ROOT.glob("examples/**/*.yaml"))
+        files = [path for path in sorted(ROOT.glob("examples/**/*.yaml")) if path.parent.name != "clusters"]
         self.assertGreater(len(files), 10)
         for path in files:
             with self.subTest(path.name):
@@ -123,6 +123,54 @@ class Schema(unittest.TestCase):
         for key, schema in self.schema["properties"].items():
             if key != "mode":
                 self.assertTrue(schema.get("description"), key)
+
+
+class ClusterSchema(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        printed = subprocess.run([TUNE, "schema", "--cluster"], check=True, capture_output=True, text=True, timeout=60).stdout
+        cls.schema = json.loads(printed)
+        jsonschema.Draft7Validator.check_schema(cls.schema)
+        cls.validator = jsonschema.Draft7Validator(cls.schema)
+
+    def errors(self, document):
+        return [f"{'.'.join(map(str, error.path))}: {error.message[:200]}" for error in self.validator.iter_errors(document)]
+
+    def accepted(self, text, folder):
+        """Whether tune takes it; 1: no head runs, and the file was read."""
+        Path(folder, "cluster.yaml").write_text(text)
+        done = subprocess.run([TUNE, "cluster", "status"], cwd=folder, capture_output=True, text=True, timeout=60)
+        self.assertIn(done.returncode, (1, 2), done.stderr)
+        return done.returncode == 1
+
+    def test_it_takes_every_example_and_what_the_documents_show(self):
+        texts = [path.read_text() for path in sorted(ROOT.glob("examples/clusters/*.yaml"))]
+        for path in sorted(ROOT.glob("docs/*.md")):
+            texts += [block for block in re.findall(r"(?s)```yaml\n(.*?)```", path.read_text()) if "\npools:" in block]
+        self.assertGreater(len(texts), 4)
+        with tempfile.TemporaryDirectory() as folder:
+            for text in texts:
+                with self.subTest(text[:80]):
+                    self.assertTrue(self.accepted(text, folder), "tune does not take it")
+                    self.assertEqual(self.errors(load(text)), [])
+
+    def test_mistakes_of_the_form_are_found_by_both(self):
+        ssh, vm = "ssh: {hosts: [a, b]}", 'command: {up: [./vm, "{name}"], down: [./vm, "{name}"], list: [./vm]}'
+        good = [f"pools: {{p: {{{ssh}}}}}", f"name: a\nhead: {{listen: 0.0.0.0:7443, cpus: 0}}\npools: {{p: {{{vm}, idle: 5m, spot: true}}}}",
+                "pools: {p: {slurm: {time: 4h, options: [--exclusive]}, worker: {cpus: 2, memory: 4GiB}, min: 1, max: 3}}"]
+        bad = ["pools: {}", "name: a", f"pools: {{p: {{{ssh}, {vm}}}}}", "pools: {p: {max: 3}}", f"pools: {{p: {{{ssh}, maximum: 1}}}}",
+               f"pools: {{p: {{{ssh}, min: -1}}}}", "pools: {p: {ssh: {}}}", "pools: {p: {ssh: {hosts: node1}}}", "pools: {p: {slurm: {times: 4h}}}",
+               "pools: {p: {command: {up: [a]}}}", f"head: {{port: 3}}\npools: {{p: {{{ssh}}}}}", f"pools: {{p: {{{vm}, worker: {{cpu: 1}}}}}}",
+               f"pools: {{p: {{{vm}, spot: maybe}}}}", "pools: {p: {kubernetes: {image: a}}}", f"pools: {{P: {{{ssh}}}}}"]
+        with tempfile.TemporaryDirectory() as folder:
+            for text in good + bad:
+                with self.subTest(text):
+                    self.assertEqual(self.accepted(text, folder), text in good)
+                    self.assertEqual(self.errors(load(text)) == [], text in good)
+
+    def test_each_key_has_a_sentence_for_who_writes_it(self):
+        for key, schema in self.schema["properties"].items():
+            self.assertTrue(schema.get("description"), key)
 
 
 if __name__ == "__main__":

@@ -553,6 +553,8 @@ TEST(Examples, EachSpaceFileIsRead) {
   int count = 0;
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(root) / "examples")) {
     if (entry.path().extension() != ".yaml") continue;
+    // Those are cluster files.
+    if (entry.path().parent_path().filename() == "clusters") continue;
     ++count;
     const auto spec = ReadSpecFile(entry.path().string(), {});
     EXPECT_TRUE(spec.ok()) << spec.status().message();

@@ -54,8 +54,15 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
   }
   if (request.verb == ControlVerb::kSubmit) return Submit(arrival);
   if (request.verb == ControlVerb::kQueue) {
+    const auto pools = [this](const std::string& sweep) {
+      return parts_.cluster == nullptr ? "" : parts_.cluster->DescribeWait(sweep);
+    };
     server_->Answer(arrival.client,
-                    WithinBounds(EncodeQueue(parts_.controller, parts_.clock.Now())));
+                    WithinBounds(EncodeQueue(parts_.controller, parts_.clock.Now(), pools)));
+    return OkStatus();
+  }
+  if (request.verb == ControlVerb::kCluster || request.verb == ControlVerb::kClusterDown) {
+    server_->Answer(arrival.client, TellCluster(request));
     return OkStatus();
   }
   if (request.verb == ControlVerb::kNote) {
@@ -127,6 +134,20 @@ Status ControlDesk::Submit(const ControlServer::Arrival& arrival) {
   if (!submitted->is_new) answer.push_back("it was submitted before");
   server_->Answer(arrival.client, {OkStatus(), std::move(answer)});
   return OkStatus();
+}
+
+ControlAnswer ControlDesk::TellCluster(const ControlRequest& request) {
+  if (parts_.cluster == nullptr) {
+    return {FailedPrecondition("it has no cluster; end it, and start it with tune cluster up FILE: "
+                               "what it runs goes on"),
+            {}};
+  }
+  if (request.verb == ControlVerb::kClusterDown) {
+    parts_.cluster->Close(request.now);
+    lines_.push_back(std::string("tune cluster down: all workers are let go") +
+                     (request.now ? ", now" : ""));
+  }
+  return {OkStatus(), {parts_.cluster->Describe()}};
 }
 
 // Of any sweep of the database, and no step of its own: no decision depends on it.

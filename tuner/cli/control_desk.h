@@ -40,6 +40,17 @@ class HeadDuties {
   virtual std::string WhyGivenUp(const std::string& name) const = 0;
 };
 
+// What a head with a cluster file does (cluster_lines.h).
+class ClusterDuties {
+ public:
+  virtual ~ClusterDuties() = default;
+  virtual std::string Describe() const = 0;
+  // What the pools do about what a sweep waits for; empty: it waits for nothing of theirs.
+  virtual std::string DescribeWait(const std::string& sweep) const = 0;
+  // All workers are let go, and no new ones come.
+  virtual void Close(bool at_once) = 0;
+};
+
 class ControlDesk {
  public:
   struct Parts {
@@ -49,7 +60,8 @@ class ControlDesk {
     const Clock& clock;
     Doors& doors;
     SqliteStore& store;
-    HeadDuties* head = nullptr;  // Null: a tuner of one sweep.
+    HeadDuties* head = nullptr;        // Null: a tuner of one sweep.
+    ClusterDuties* cluster = nullptr;  // Null: a head without a cluster file.
   };
   // Listens in `folder` (<db stem>.artifacts) from now on. All others outlive it.
   ControlDesk(const std::string& folder, const Parts& parts);
@@ -68,6 +80,7 @@ class ControlDesk {
   Status ServeOne(const ControlServer::Arrival& arrival);
   Status Take(const ControlServer::Arrival& arrival, ExperimentId id, Result<ControlPlan> plan);
   Status Submit(const ControlServer::Arrival& arrival);
+  ControlAnswer TellCluster(const ControlRequest& request);
   ControlAnswer Label(const ControlRequest& request);
   ControlAnswer DoAtRest(const ControlRequest& request);
   // The open sweep of that name.

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "tuner/cli/control_desk.h"
 #include "tuner/cli/doors.h"
 #include "tuner/cli/exit_limit.h"
+#include "tuner/cli/head_pools.h"
 #include "tuner/cli/head_sweeps.h"
 #include "tuner/cli/listening.h"
 #include "tuner/cli/live_view.h"
@@ -55,11 +57,19 @@ Result<WorkerCapacity> LocalCapacity(const HeadCommandOptions& options) {
   return local;
 }
 
+// A cluster file, and the lock on it.
+struct HeldCluster {
+  ClusterSpec spec;
+  std::string path;
+  FileDescriptor lock;
+};
+
 class Head {
  public:
   Head(const HeadCommandOptions& options, WorkerCapacity local, std::string listen,
-       SqliteStore& store, const Clock& clock)
+       std::optional<HeldCluster> cluster, SqliteStore& store, const Clock& clock)
       : options_(options),
+        cluster_(std::move(cluster)),
         artifacts_dir_(ArtifactsDirOf(options.db_path)),
         local_(std::move(local)),
         listen_(std::move(listen)),
@@ -101,6 +111,7 @@ class Head {
   void SayNews();
 
   const HeadCommandOptions& options_;
+  std::optional<HeldCluster> cluster_;  // Until the pools have it.
   const std::string artifacts_dir_;
   const WorkerCapacity local_;
   const std::string listen_;
@@ -117,6 +128,7 @@ class Head {
   std::optional<Instant> local_worker_again_at_;
   std::optional<Tuner> tuner_;
   std::optional<HeadSweeps> sweeps_;
+  std::unique_ptr<HeadPools> pools_;  // Null: it has no cluster.
   std::optional<ControlDesk> control_;
   SweepPage page_;
   Instant page_again_at_;
@@ -149,8 +161,15 @@ Status Head::Open() {
   local_worker_.emplace(LocalWorkerOptions{options_.program_dir, local_, "",
                                            doors_->gateway().address(), doors_->local_secret()});
   TUNE_RETURN_IF_ERROR(local_worker_->Start());
+  if (cluster_) {
+    TUNE_ASSIGN_OR_RETURN(
+        pools_,
+        HeadPools::Open({std::move(cluster_->spec), cluster_->path, std::move(cluster_->lock),
+                         artifacts_dir_, options_.program_dir, controller_, *tuner_, *doors_,
+                         queue_, clock_, options_.token_validity}));
+  }
   control_.emplace(artifacts_dir_, ControlDesk::Parts{controller_, *tuner_, queue_, clock_, *doors_,
-                                                      store_, &*sweeps_});
+                                                      store_, &*sweeps_, pools_.get()});
   LookAtPage();
   return control_->status();
 }
@@ -163,6 +182,7 @@ Status Head::Step() {
   LookAtPage();
   for (const EndOfExperiment& end : tuner_->TakeEnded()) sweeps_->Leave(end);
   TUNE_RETURN_IF_ERROR(sweeps_->Look());
+  if (pools_ != nullptr) TUNE_RETURN_IF_ERROR(pools_->Look());
   return LookAtLocalWorker();
 }
 
@@ -173,6 +193,9 @@ void Head::SayNews() {
   }
   for (const std::string& line : control_->TakeLines()) LogOfHead(line);
   for (const std::string& line : page_.TakeLines()) LogOfHead(line);
+  if (pools_ != nullptr) {
+    for (const std::string& line : pools_->TakeLines()) LogOfHead(line);
+  }
   if (const auto notice = doors_->gateway().TakeNotice()) LogOfHead(*notice);
 }
 
@@ -213,6 +236,7 @@ int Head::Close() {
       "trials for " +
       FormatDuration(kLease));
   control_.reset();
+  pools_.reset();
   page_.End();
   doors_->Close();
   local_worker_->End();
@@ -227,14 +251,35 @@ int Head::Fail(const Status& status) {
   std::cerr << "the head ends, nothing that was reported is lost; it goes on with: tune head --db "
             << options_.db_path << "\n";
   control_.reset();
+  pools_.reset();
   doors_->Close();
   local_worker_->End();
   exit_limit_.Begin(1, kExitLimit, "tune: a connection did not close and is left");
   return 1;
 }
 
-int RunHead(const HeadCommandOptions& options, Background* background) {
+// What the file says stands in the place of options.
+Result<HeldCluster> TakeCluster(HeadCommandOptions& options) {
+  HeldCluster held;
+  TUNE_ASSIGN_OR_RETURN(held.spec, ReadClusterFile(options.cluster_path));
+  TUNE_ASSIGN_OR_RETURN(held.lock, LockClusterFile(options.cluster_path));
+  held.path = std::filesystem::absolute(options.cluster_path).lexically_normal().string();
+  const ClusterHeadSpec& head = held.spec.head;
+  options.listen = head.listen;
+  options.cpus = head.cpus;
+  options.gpus = head.gpus;
+  if (head.http) options.page.emplace().http = *head.http;
+  return held;
+}
+
+int RunHead(HeadCommandOptions options, Background* background) {
   const RealClock clock;
+  std::optional<HeldCluster> cluster;
+  if (!options.cluster_path.empty()) {
+    Result<HeldCluster> held = TakeCluster(options);
+    if (!held.ok()) return Complain(held.status());
+    cluster = *std::move(held);
+  }
   if (const auto holder = FindLockHolder(options.db_path); holder && !holder->is_brief()) {
     return Complain(Unavailable(options.db_path + ": is held by " + DescribeHolder(*holder) +
                                 ", since " + FormatInstant(holder->since)));
@@ -265,7 +310,8 @@ int RunHead(const HeadCommandOptions& options, Background* background) {
     const Status logs = background->LogTo(artifacts_dir + "/head.log");
     if (!logs.ok()) return Complain(logs.At("--detach"));
   }
-  return Head(options, *std::move(local), *std::move(listen), **store, clock).Run(background);
+  return Head(options, *std::move(local), *std::move(listen), std::move(cluster), **store, clock)
+      .Run(background);
 }
 
 }  // namespace

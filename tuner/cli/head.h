@@ -25,6 +25,9 @@ struct HeadCommandOptions {
   std::optional<PagePlace> page;  // Where it is served, as tune ui --act does.
   RetentionRule keep;             // Of sweeps and jobs that are over.
   bool detach = false;
+  // A cluster file, whose pools it has; where it listens, its page and its own worker are what the
+  // file says. Empty: none.
+  std::string cluster_path;
 };
 
 // Returns the exit status: 130, 143 or 129 where a signal ended it; nothing that ran is lost then.

@@ -7,6 +7,7 @@
 
 #include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
+#include "tuner/cli/cluster_command.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/head.h"
 #include "tuner/cli/job_commands.h"
@@ -67,6 +68,14 @@ void AddHead(Commands& commands) {
   AddPagePlace(command, *place);
   command->add_flag("--detach", head->detach,
                     "Goes on in the background, also when the terminal closes");
+  command
+      ->add_option("--cluster", head->cluster_path,
+                   "A cluster file, whose pools it has; tune cluster up starts it so")
+      ->type_name("FILE")
+      ->excludes("--listen")
+      ->excludes("--cpus")
+      ->excludes("--gpus")
+      ->excludes("--http");
   commands.Bind(command, [head = head, place, serves_page](const Invocation& invocation) {
     if (*serves_page || place->is_given()) head->page = *place;
     head->db_path = invocation.db_path;
@@ -187,6 +196,41 @@ void AddQueue(Commands& commands) {
   });
 }
 
+void AddCluster(Commands& commands) {
+  const auto [command, cluster] = commands.Add<ClusterOptions>(
+      "cluster",
+      "Workers from Slurm, over SSH or by commands of your own, as many as the work needs: up "
+      "starts the head and its pools, status shows them, down gives all workers back.\nExample: "
+      "tune cluster up cluster.yaml\nExample: tune cluster down cluster.yaml --now");
+  command->add_option("action", cluster->action, "up, status or down")
+      ->type_name("up|status|down")
+      ->check(CLI::IsMember({"up", "status", "down"}))
+      ->required();
+  command->add_option("file", cluster->path, "The cluster file; default: cluster.yaml")
+      ->type_name("FILE");
+  command->add_flag("--now", cluster->now,
+                    "With down: trials are not waited for until they are "
+                    "saved; they go on from their last checkpoints");
+  command
+      ->add_option_function<std::string>(
+          "--wait",
+          [cluster = cluster](const std::string& text) {
+            const auto parsed = ParseDuration(text);
+            if (!parsed.ok()) throw CLI::ValidationError("--wait", parsed.status().message());
+            cluster->patience = *parsed;
+          },
+          "How long up waits for the pools' minimum of workers, and down for their end")
+      ->type_name("DURATION")
+      ->default_str("10m");
+  AddFormat(command, cluster->format);
+  commands.Bind(command, [cluster = cluster](const Invocation& invocation) {
+    cluster->db_path = invocation.db_path;
+    cluster->program_dir = invocation.program_dir;
+    cluster->width = OutputWidth();
+    return Answered(ClusterCommand(*cluster, RealClock(), WaitForCtrlC, std::cout, std::cerr));
+  });
+}
+
 void AddWait(Commands& commands) {
   const auto [command, wait] = commands.Add<WaitOptions>(
       "wait",
@@ -207,6 +251,7 @@ void AddHeadCommands(Commands& commands) {
   AddJobs(commands);
   AddQueue(commands);
   AddWait(commands);
+  AddCluster(commands);
 }
 
 }  // namespace tune

@@ -13,6 +13,7 @@
 #include "tuner/cli/plan_command.h"
 #include "tuner/cli/simulate_command.h"
 #include "tuner/cli/sweep.h"
+#include "tuner/engines/cluster_file.h"
 #include "tuner/spec_schema.h"
 
 namespace tune {
@@ -36,15 +37,18 @@ void AddInit(Commands& commands) {
   });
 }
 
-struct SchemaOptions {};
+struct SchemaOptions {
+  bool of_cluster = false;
+};
 
 void AddSchema(Commands& commands) {
   const auto [command, schema] =
       commands.Add<SchemaOptions>("schema",
                                   "Prints the JSON Schema of space files, for editors.\n"
                                   "Example: tune schema > space.schema.json");
-  commands.Bind(command, [](const Invocation&) {
-    std::cout << SpecSchema();
+  command->add_flag("--cluster", schema->of_cluster, "Of cluster files instead");
+  commands.Bind(command, [schema = schema](const Invocation&) {
+    std::cout << (schema->of_cluster ? ClusterSchema() : SpecSchema());
     return Answered(0);
   });
 }

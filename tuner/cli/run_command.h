@@ -37,10 +37,11 @@ struct RunOptions {
   bool ui = false;  // The page is served while the sweep runs, at `page`.
   PagePlace page;
   bool dry_run = false;
-  bool try_one = false;     // For `tune run`: one trial to its first report (try_command.h).
-  bool detach = false;      // The sweep goes on in a process of its own.
-  bool print_name = false;  // On standard output, once it is stored: for programs.
-  std::string data_dir;     // FOOD11_DATA_DIR, or empty.
+  bool try_one = false;      // For `tune run`: one trial to its first report (try_command.h).
+  bool detach = false;       // The sweep goes on in a process of its own.
+  bool print_name = false;   // On standard output, once it is stored: for programs.
+  std::string cluster_path;  // A cluster file: it is up while the sweep runs; empty: none.
+  std::string data_dir;      // FOOD11_DATA_DIR, or empty.
 };
 
 // --set, and what other options say of the file.

@@ -6,6 +6,7 @@
 #include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
 #include "tuner/cli/attach_command.h"
+#include "tuner/cli/cluster_run.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/control_command.h"
 #include "tuner/cli/note_command.h"
@@ -26,6 +27,21 @@ void Take(const Invocation& invocation, Options& options) {
   options.data_dir = EnvironmentText("FOOD11_DATA_DIR");
   // A sweep does not end because nobody reads what it says.
   signal(SIGPIPE, SIG_IGN);
+}
+
+// Behind all other options of run.
+void AddCluster(CLI::App* command, RunOptions& run) {
+  CLI::Option* const cluster =
+      command
+          ->add_option("--cluster", run.cluster_path,
+                       "A cluster file: tune cluster up, the sweep with its workers, tune cluster "
+                       "down")
+          ->type_name("FILE");
+  for (const char* const other :
+       {"--cpus", "--gpus", "--listen", "--log", "--ui", "--http", "--detach", "--dry-run",
+        "--try-one", "--token-expires", "--checkpoint-max"}) {
+    cluster->excludes(other);
+  }
 }
 
 void AddRun(Commands& commands) {
@@ -84,8 +100,13 @@ void AddRun(Commands& commands) {
       ->excludes("--detach");
   command->add_flag("--print-name", run->print_name,
                     "Prints the sweep's name on standard output once it is stored");
+  AddCluster(command, *run);
   commands.Bind(command, [run = run](const Invocation& invocation) {
     Take(invocation, *run);
+    if (!run->cluster_path.empty()) {
+      LiveScreen screen;
+      return RunOnCluster(*run, RealClock(), WaitForCtrlC, screen, std::cout, std::cerr);
+    }
     return run->try_one ? TryOne(*run, std::cout, std::cerr) : RunCommand(*run);
   });
 }

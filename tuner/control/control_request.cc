@@ -15,11 +15,12 @@
 namespace tune {
 namespace {
 
-constexpr std::array kVerbs = {ControlVerb::kPause,   ControlVerb::kUnpause, ControlVerb::kStop,
-                               ControlVerb::kSet,     ControlVerb::kDrain,   ControlVerb::kDevices,
-                               ControlVerb::kState,   ControlVerb::kTraffic, ControlVerb::kWorkers,
-                               ControlVerb::kWaiting, ControlVerb::kSubmit,  ControlVerb::kQueue,
-                               ControlVerb::kResume,  ControlVerb::kDelete,  ControlVerb::kNote};
+constexpr std::array kVerbs = {
+    ControlVerb::kPause,      ControlVerb::kUnpause, ControlVerb::kStop,   ControlVerb::kSet,
+    ControlVerb::kDrain,      ControlVerb::kDevices, ControlVerb::kState,  ControlVerb::kTraffic,
+    ControlVerb::kWorkers,    ControlVerb::kWaiting, ControlVerb::kSubmit, ControlVerb::kQueue,
+    ControlVerb::kResume,     ControlVerb::kDelete,  ControlVerb::kNote,   ControlVerb::kCluster,
+    ControlVerb::kClusterDown};
 
 struct CodeName {
   StatusCode code;
@@ -112,7 +113,9 @@ Status ReadArgument(const MapEntry& argument, ControlRequest& request) {
   const bool takes_trial = request.verb == ControlVerb::kPause ||
                            request.verb == ControlVerb::kUnpause ||
                            request.verb == ControlVerb::kStop;
-  const bool takes_now = request.verb == ControlVerb::kPause || request.verb == ControlVerb::kStop;
+  const bool takes_now = request.verb == ControlVerb::kPause ||
+                         request.verb == ControlVerb::kStop ||
+                         request.verb == ControlVerb::kClusterDown;
   if (argument.key == "trial" && takes_trial) {
     TUNE_ASSIGN_OR_RETURN(const int64_t number,
                           ReadInt("trial", argument.value, 0, limits::kSamplesMax));
@@ -209,6 +212,10 @@ const char* ControlVerbName(ControlVerb verb) {
       return "delete";
     case ControlVerb::kNote:
       return "note";
+    case ControlVerb::kCluster:
+      return "cluster";
+    case ControlVerb::kClusterDown:
+      return "cluster_down";
   }
   return "";
 }
@@ -303,7 +310,7 @@ Result<ControlRequest> DecodeRequest(std::string_view line) {
   if (verb_count == 0) {
     return InvalidArgument(
         "the verb is missing: one of pause, unpause, stop, set, drain, devices, workers, "
-        "waiting, state, submit, queue, resume, delete and note");
+        "waiting, state, submit, queue, resume, delete, note, cluster and cluster_down");
   }
   if (request.tuner == 0) return InvalidArgument("'tuner' is missing");
   if (request.sweep.empty()) return InvalidArgument("'sweep' is missing");

@@ -16,6 +16,9 @@
 // lines of tuner/queue_lines.h, whatever `sweep` is. resume {samples, errored} goes on with a sweep
 // that does not run, delete {} removes its rows.
 //
+// cluster {} is answered with a line of tuner/cli/cluster_lines.h, cluster_down {now} lets its
+// workers go: all of them, and no new ones come.
+//
 // note {note, tags, untag} writes a person's note and tags to any sweep of the database
 // (tuner/sweep_labels.h); submit takes note and tags, too.
 //
@@ -56,7 +59,9 @@ enum class ControlVerb {
   kQueue,
   kResume,
   kDelete,
-  kNote
+  kNote,
+  kCluster,
+  kClusterDown
 };
 // Whether it asks for a change, and not only for what the tuner knows.
 bool ChangesSweep(ControlVerb verb);
@@ -83,8 +88,8 @@ struct ControlRequest {
   int64_t tuner = 0;  // The process that it is meant for, as the writer's lock names it.
   std::string sweep;  // As stored.
   ControlVerb verb = ControlVerb::kPause;
-  std::optional<TrialNumber> trial;     // Not with kSet.
-  bool now = false;                     // kPause, kStop: without waiting for the next report.
+  std::optional<TrialNumber> trial;  // Not with kSet.
+  bool now = false;  // kPause, kStop, kClusterDown: without waiting for the next report.
   std::vector<std::string> settings;    // kSet: PATH=VALUE of a space file.
   std::string worker;                   // kDrain: its name, or its address.
   Submission submission = {};           // kSubmit.

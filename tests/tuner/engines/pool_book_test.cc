@@ -1,0 +1,480 @@
+// The book against an engine that is late, answers twice, fails or never does, in virtual time.
+#include "tuner/engines/pool_book.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/random.h"
+#include "tuner/spec_reader.h"
+
+namespace tune {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+ClusterSpec Cluster(const std::string& more = "") {
+  const Result<Value> document = ParseYaml(
+      "pools: {p: {command: {up: [u, \"{name}\"], down: [d, \"{name}\"], list: [l]}, worker: "
+      "{cpus: 2}, max: 40, idle: 10m, join_timeout: 2m" +
+      more + "}}\n");
+  TUNE_CHECK(document.ok());
+  Result<ClusterSpec> cluster = InterpretCluster(*document, "lab.yaml", "/");
+  TUNE_CHECK(cluster.ok());
+  return *std::move(cluster);
+}
+
+WorkerDemand Trials(int64_t count) {
+  ResourceRequest request;
+  request.cpu_milli = 1000;
+  return {"a", request, count};
+}
+
+// An engine, its machines and their workers, a second at a time.
+class World {
+ public:
+  explicit World(ClusterSpec cluster) : cluster_(std::move(cluster)) { Begin(); }
+
+  // The head begins anew, with what was stored.
+  void Restart() {
+    Begin();
+    if (stored_.is_map()) TUNE_CHECK(book_->Restore(stored_, now_).ok());
+  }
+
+  struct Vm {
+    MachineState state = MachineState::kPending;
+    Instant made_at;
+    int64_t cpus_used = 0;
+    bool has_joined = false;
+    bool is_draining = false;
+    WorkerId worker;
+  };
+
+  // What trials there are to run; as many as there is room for run.
+  int64_t work = 0;
+  Duration boot = Seconds(30);  // From asked for to joined.
+  bool is_reachable = true;
+  bool starts = true;  // Else they stay pending.
+  bool joins = true;
+  Duration listed_after;  // From asked for.
+  Status refusal;
+  std::map<std::string, Vm> machines;
+  int64_t asked = 0;
+  int64_t given_back = 0;
+  int64_t asked_twice = 0;
+  int64_t killed_busy = 0;
+  int64_t most = 0;
+  double machine_seconds = 0;
+  std::vector<std::string> said;
+
+  PoolBook& book() { return *book_; }
+  Instant now() const { return now_; }
+
+  void Run(double seconds) {
+    for (const Instant end = now_ + Seconds(seconds); now_ < end;) Second();
+  }
+
+ private:
+  void Begin() { book_.emplace(cluster_, "tune-lab-1"); }
+
+  void Second() {
+    now_ = now_ + Seconds(1);
+    for (auto& [name, vm] : machines) {
+      if (vm.state == MachineState::kPending && starts) vm.state = MachineState::kRunning;
+      const bool is_up = vm.state == MachineState::kRunning && now_ >= vm.made_at + boot;
+      if (is_up && joins && !vm.has_joined) {
+        vm.has_joined = true;
+        vm.worker = WorkerId{++last_worker_};
+      }
+      if (vm.is_draining) vm.cpus_used = 0, vm.has_joined = false, vm.state = MachineState::kEnded;
+      machine_seconds += vm.state == MachineState::kEnded ? 0 : 1;
+    }
+    std::erase_if(machines, [](const auto& one) { return one.second.is_draining; });
+    most = std::max<int64_t>(most, static_cast<int64_t>(machines.size()));
+    // Trials of one second or more: all places are taken anew.
+    int64_t left = work;
+    std::vector<JoinedWorker> joined;
+    for (auto& [name, vm] : machines) {
+      if (!vm.has_joined) continue;
+      vm.cpus_used = std::min<int64_t>(left, 2);
+      left -= vm.cpus_used;
+      JoinedWorker worker;
+      worker.name = name;
+      worker.view = EmptyWorker(vm.worker, Capacity());
+      worker.view.free_cpu_milli -= vm.cpus_used * 1000;
+      worker.is_busy = vm.cpus_used > 0;
+      joined.push_back(worker);
+    }
+    const PoolOrders orders = book_->Look({Trials(left)}, joined, now_);
+    if (orders.is_changed) stored_ = book_->Encode();
+    Obey(orders);
+  }
+
+  static WorkerCapacity Capacity() {
+    WorkerCapacity capacity;
+    capacity.cpu_milli = 2000;
+    return capacity;
+  }
+
+  void Obey(const PoolOrders& orders) {
+    said.insert(said.end(), orders.say.begin(), orders.say.end());
+    if (!orders.ask[0].empty()) {
+      std::vector<Status> answers;
+      for (const std::string& name : orders.ask[0]) {
+        asked_twice += machines.contains(name) ? 1 : 0;
+        Status answer = refusal;
+        if (!is_reachable) answer = Unavailable("no answer");
+        if (answer.ok()) machines[name].made_at = now_;
+        ++asked;
+        answers.push_back(answer);
+      }
+      book_->OnAsked(0, orders.ask[0], answers, now_);
+    }
+    for (const std::string& name : orders.drain) {
+      TUNE_CHECK(machines.contains(name));
+      killed_busy += machines[name].cpus_used > 0 && !book_->is_closing() ? 1 : 0;
+      machines[name].is_draining = true;
+    }
+    if (!orders.give_back[0].empty()) {
+      for (const std::string& name : orders.give_back[0]) {
+        if (!is_reachable) break;
+        const auto found = machines.find(name);
+        if (found == machines.end()) continue;
+        killed_busy += found->second.cpus_used > 0 && !book_->is_closing() ? 1 : 0;
+        machines.erase(found);
+        ++given_back;
+      }
+      book_->OnGivenBack(0, orders.give_back[0],
+                         is_reachable ? OkStatus() : Unavailable("no answer"), now_);
+    }
+    for (const auto& [pool, name] : orders.logs) book_->OnLog(pool, name, "one\nno route\n", now_);
+    if (!orders.list[0]) return;
+    if (!is_reachable) {
+      book_->OnListed(0, Unavailable("no answer"), now_);
+      return;
+    }
+    std::vector<Machine> list;
+    for (const auto& [name, vm] : machines) {
+      if (now_ >= vm.made_at + listed_after) list.push_back({name, vm.state, "why"});
+    }
+    list.push_back({"somebody-elses", MachineState::kRunning, ""});
+    book_->OnListed(0, list, now_);
+  }
+
+  const ClusterSpec cluster_;
+  std::optional<PoolBook> book_;
+  Value stored_;
+  Instant now_{1'000'000'000};
+  int64_t last_worker_ = 0;
+};
+
+TEST(PoolBook, WorkersAreAskedForAtOnceAndComeAndGoAfterTheyWereIdle) {
+  World world(Cluster());
+  world.work = 10;
+  world.Run(5);
+  EXPECT_EQ(world.machines.size(), 5u);
+  world.Run(60);
+  EXPECT_EQ(world.book().joined_count(0), 5);
+  EXPECT_THAT(world.said, Contains(HasSubstr("tune-lab-1-p-1 joined, 30")));
+  world.work = 0;
+  world.Run(590);
+  EXPECT_EQ(world.machines.size(), 5u);
+  world.Run(60);
+  EXPECT_THAT(world.machines, IsEmpty());
+  EXPECT_THAT(world.book().requests(), IsEmpty());
+  EXPECT_EQ(world.asked, 5);
+  EXPECT_EQ(world.killed_busy, 0);
+}
+
+// dask's create and kill loop (dask-jobqueue 498, 190; pycmor 267): the work is there for less time
+// than a worker takes to come, over and over.
+TEST(PoolBook, WorkInBurstsShorterThanABootDoesNotFlap) {
+  World world(Cluster());
+  world.boot = Seconds(90);
+  for (int burst = 0; burst < 40; ++burst) {
+    world.work = 20;
+    world.Run(20);
+    world.work = 0;
+    world.Run(40);
+  }
+  EXPECT_EQ(world.asked, 10);
+  EXPECT_EQ(world.given_back, 0);
+}
+
+TEST(PoolBook, WorkThatRisesAndFallsByOneDoesNotFlap) {
+  World world(Cluster());
+  for (int i = 0; i < 200; ++i) {
+    world.work = 8 + i % 3;
+    world.Run(15);
+  }
+  EXPECT_LE(world.asked, 6);
+  EXPECT_EQ(world.killed_busy, 0);
+}
+
+TEST(PoolBook, RequestThatNothingNeedsAnyMoreIsGivenBackBeforeItHasCome) {
+  World world(Cluster());
+  world.starts = false;
+  world.work = 4;
+  world.Run(10);
+  EXPECT_THAT(world.machines, SizeIs(2));
+  world.work = 0;
+  world.Run(620);
+  EXPECT_THAT(world.machines, IsEmpty());
+  EXPECT_THAT(world.book().requests(), IsEmpty());
+}
+
+TEST(PoolBook, RequestThatIsNeverStartedIsWaitedForWithTheEnginesReason) {
+  World world(Cluster());
+  world.starts = false;
+  world.work = 4;
+  world.Run(3600);
+  EXPECT_EQ(world.asked, 2);
+  for (const auto& [name, request] : world.book().requests()) {
+    EXPECT_EQ(request.state, RequestState::kRequested);
+    EXPECT_EQ(request.reason, "why");
+  }
+}
+
+TEST(PoolBook, WorkerThatNeverJoinsIsGivenUpWithTheEndOfItsLogAndThePoolRests) {
+  World world(Cluster());
+  world.joins = false;
+  world.work = 2;
+  world.Run(125);
+  const PoolRecord& pool = world.book().pools()[0];
+  ASSERT_THAT(pool.failed, SizeIs(1));
+  EXPECT_THAT(pool.failed[0].why,
+              HasSubstr("has not joined within 2 min 00 s; its last line: no route"));
+  EXPECT_THAT(pool.failed[0].log, ::testing::ElementsAre("one", "no route"));
+  EXPECT_EQ(pool.failures, 1);
+  world.Run(3600);
+  // Each try takes two minutes and a rest that doubles up to ten minutes.
+  EXPECT_LE(world.asked, 10);
+  EXPECT_LE(world.machines.size(), 1u);
+  world.joins = true;
+  world.Run(900);
+  EXPECT_EQ(world.book().joined_count(0), 1);
+  EXPECT_EQ(world.book().pools()[0].failures, 0);
+}
+
+TEST(PoolBook, RefusedRequestsMakeThePoolRestOnceForAllOfThem) {
+  World world(Cluster());
+  world.refusal = ResourceExhausted("the quota of 0 machines is reached");
+  world.work = 20;
+  world.Run(9);
+  EXPECT_EQ(world.asked, 10);
+  EXPECT_EQ(world.book().pools()[0].failures, 1);
+  EXPECT_THAT(world.said, Contains(HasSubstr("the quota of 0 machines is reached; it is asked "
+                                             "again in 10.0 s")));
+  world.Run(3600);
+  EXPECT_LE(world.asked, 110);
+  world.refusal = OkStatus();
+  world.Run(700);
+  EXPECT_EQ(world.book().joined_count(0), 10);
+}
+
+TEST(PoolBook, NothingIsAskedOfAnEngineThatHasNotAnswered) {
+  World world(Cluster());
+  world.is_reachable = false;
+  world.work = 4;
+  world.Run(300);
+  EXPECT_EQ(world.asked, 0);
+  EXPECT_EQ(world.book().wanted().fates[0].why, "p rests for 1.0 s: no answer");
+  world.is_reachable = true;
+  world.Run(60);
+  EXPECT_EQ(world.book().joined_count(0), 2);
+}
+
+TEST(PoolBook, EngineThatFallsSilentIsWaitedForAndNothingIsMadeTwice) {
+  World world(Cluster());
+  world.work = 4;
+  world.Run(50);
+  world.is_reachable = false;
+  world.work = 12;
+  world.Run(400);
+  EXPECT_EQ(world.book().joined_count(0), 2);
+  world.is_reachable = true;
+  world.Run(700);
+  EXPECT_EQ(world.book().joined_count(0), 6);
+  EXPECT_EQ(world.machines.size(), 6u);
+  EXPECT_EQ(world.asked_twice, 0);
+}
+
+TEST(PoolBook, EngineThatListsItsMachinesLateIsAskedForNoneTwiceAlsoByARestartedHead) {
+  World world(Cluster());
+  world.listed_after = Seconds(15);
+  world.work = 4;
+  world.Run(5);
+  world.Restart();
+  world.Run(60);
+  EXPECT_EQ(world.asked, 2);
+  EXPECT_EQ(world.book().pools()[0].failures, 0);
+  EXPECT_EQ(world.book().joined_count(0), 2);
+}
+
+TEST(PoolBook, ClosingWaitsForMachinesThatTheEngineDoesNotListYet) {
+  World world(Cluster());
+  world.listed_after = Seconds(15);
+  world.work = 4;
+  world.Run(5);
+  world.book().Close(true);
+  world.Run(5);
+  EXPECT_FALSE(world.book().IsEmpty());
+  world.Run(120);
+  EXPECT_TRUE(world.book().IsEmpty());
+  EXPECT_THAT(world.machines, IsEmpty());
+}
+
+TEST(PoolBook, RestartedHeadFindsItsRequestsAndStartsNoneTwice) {
+  World world(Cluster());
+  world.boot = Seconds(100);
+  world.work = 10;
+  world.Run(10);
+  world.Restart();
+  world.Run(60);
+  EXPECT_EQ(world.asked, 5);
+  EXPECT_EQ(world.machines.size(), 5u);
+  world.Run(60);
+  EXPECT_EQ(world.book().joined_count(0), 5);
+}
+
+TEST(PoolBook, MachineOfOursThatNobodyRemembersIsTakenOnAndOthersAreLeftAlone) {
+  World world(Cluster());
+  world.machines["tune-lab-1-p-7"].made_at = world.now();
+  world.work = 2;
+  world.Run(60);
+  EXPECT_EQ(world.asked, 0);
+  EXPECT_EQ(world.book().joined_count(0), 1);
+  world.work = 4;
+  world.Run(60);
+  EXPECT_TRUE(world.machines.contains("tune-lab-1-p-8"));
+  EXPECT_FALSE(world.book().requests().contains("somebody-elses"));
+}
+
+TEST(PoolBook, WorkerWhoseMachineIsTakenAwayIsReplaced) {
+  World world(Cluster());
+  world.work = 4;
+  world.Run(60);
+  world.machines.erase("tune-lab-1-p-1");
+  world.Run(60);
+  EXPECT_EQ(world.book().joined_count(0), 2);
+  EXPECT_EQ(world.asked, 3);
+  EXPECT_EQ(world.book().pools()[0].failures, 0);
+}
+
+TEST(PoolBook, MachineThatEndsBeforeItsWorkerJoinedIsAFailureWithTheEnginesReason) {
+  World world(Cluster());
+  world.joins = false;
+  world.work = 2;
+  world.Run(5);
+  world.machines.begin()->second.state = MachineState::kEnded;
+  world.Run(8);
+  ASSERT_THAT(world.book().pools()[0].failed, SizeIs(1));
+  EXPECT_EQ(world.book().pools()[0].failed[0].why, "why");
+}
+
+TEST(PoolBook, ClosingDrainsGivesBackAndIsEmptyOnlyWhenTheEngineHasNothingLeft) {
+  World world(Cluster());
+  world.work = 4;
+  world.Run(60);
+  world.book().Close(false);
+  EXPECT_FALSE(world.book().IsEmpty());
+  world.is_reachable = false;
+  world.Run(60);
+  EXPECT_FALSE(world.book().IsEmpty());
+  world.is_reachable = true;
+  world.Run(60);
+  EXPECT_TRUE(world.book().IsEmpty());
+  EXPECT_THAT(world.machines, IsEmpty());
+}
+
+TEST(PoolBook, ClosingAtOnceWaitsForNoTrial) {
+  World world(Cluster());
+  world.work = 4;
+  world.Run(60);
+  world.book().Close(true);
+  world.Run(3);
+  EXPECT_THAT(world.machines, IsEmpty());
+  EXPECT_TRUE(world.book().IsEmpty());
+}
+
+TEST(PoolBook, PoolThatIsNotInTheFileAnyMoreAndHasWorkersIsRefused) {
+  World world(Cluster());
+  world.work = 4;
+  world.Run(60);
+  const Value stored = world.book().Encode();
+  const Result<Value> document = ParseYaml("pools: {other: {ssh: {hosts: [a]}}}\n");
+  const Result<ClusterSpec> other = InterpretCluster(*document, "lab.yaml", "/");
+  PoolBook book(*other, "tune-lab-1");
+  EXPECT_EQ(book.Restore(stored, world.now()).message(),
+            "the pool p is not in the file any more, and has 2 workers; put it back, tune cluster "
+            "down gives them back");
+  EXPECT_EQ(PoolBook(*other, "x").Restore(Value(3), world.now()).code(), StatusCode::kDataLoss);
+}
+
+// Slurm ends a job at its wall time; workers leave before, and not all at once.
+TEST(PoolBook, WorkersOfSlurmLeaveBeforeTheirTimeIsOver) {
+  const Result<Value> document =
+      ParseYaml("pools: {p: {slurm: {time: 1h}, worker: {cpus: 2}, max: 40}}\n");
+  World world(*InterpretCluster(*document, "lab.yaml", "/"));
+  world.work = 16;
+  world.Run(40);
+  const std::set<std::string> first = [&world] {
+    std::set<std::string> names;
+    for (const auto& [name, vm] : world.machines) names.insert(name);
+    return names;
+  }();
+  EXPECT_EQ(first.size(), 8u);
+  world.Run(3600 - 180);
+  int64_t left = 0;
+  for (const std::string& name : first) left += world.machines.contains(name) ? 1 : 0;
+  EXPECT_GT(left, 0);
+  EXPECT_LT(left, 8);
+  world.Run(90);
+  for (const std::string& name : first) EXPECT_FALSE(world.machines.contains(name)) << name;
+  EXPECT_EQ(world.book().joined_count(0), 8);
+}
+
+// Whatever an engine does, nothing is made twice, nobody's trial is ended, and in the end all that
+// is wanted is there and all that is not is gone.
+TEST(PoolBook, RandomEnginesComeToWhatIsWanted) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    World world(Cluster());
+    KeyedRandom random(seed, "engines");
+    for (int step = 0; step < 40; ++step) {
+      world.work = static_cast<int64_t>(random.NextBelow(30));
+      world.boot = Seconds(static_cast<double>(random.NextBelow(200)));
+      world.is_reachable = random.NextBelow(4) != 0;
+      world.starts = random.NextBelow(4) != 0;
+      world.joins = random.NextBelow(4) != 0;
+      world.refusal = random.NextBelow(5) == 0 ? ResourceExhausted("full") : OkStatus();
+      if (random.NextBelow(6) == 0) world.Restart();
+      if (random.NextBelow(4) == 0 && !world.machines.empty()) {
+        world.machines.erase(world.machines.begin());
+      }
+      world.Run(static_cast<double>(1 + random.NextBelow(300)));
+    }
+    world.is_reachable = world.starts = world.joins = true;
+    world.refusal = OkStatus();
+    world.boot = Seconds(20);
+    world.work = 24;
+    world.Run(1500);
+    EXPECT_EQ(world.book().joined_count(0), 12) << seed;
+    world.work = 0;
+    world.Run(1500);
+    EXPECT_THAT(world.machines, IsEmpty()) << seed;
+    EXPECT_EQ(world.asked_twice, 0) << seed;
+    EXPECT_EQ(world.killed_busy, 0) << seed;
+    EXPECT_LE(world.most, 40) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace tune

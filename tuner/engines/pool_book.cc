@@ -1,0 +1,359 @@
+#include "tuner/engines/pool_book.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace tune {
+namespace {
+
+constexpr Duration kLeaveBeforeEnd = Seconds(90);  // Of a job's wall time.
+constexpr int64_t kStaggered = 16;                 // They do not all leave at once.
+constexpr Duration kReturnAgain = Seconds(30);     // What is still there is given back again.
+
+}  // namespace
+
+const char* RequestStateName(RequestState state) {
+  switch (state) {
+    case RequestState::kAsking:
+      return "asking";
+    case RequestState::kRequested:
+      return "requested";
+    case RequestState::kStarted:
+      return "started";
+    case RequestState::kJoined:
+      return "joined";
+    case RequestState::kDraining:
+      return "draining";
+    case RequestState::kReturning:
+      return "returning";
+  }
+  return "";
+}
+
+PoolBook::PoolBook(const ClusterSpec& cluster, std::string prefix)
+    : cluster_(cluster), prefix_(std::move(prefix)), pools_(cluster.pools.size()) {
+  to_return_.resize(pools_.size());
+  for (size_t i = 0; i < pools_.size(); ++i) {
+    const WorkerShape& shape = cluster.pools[i].worker;
+    if (shape.is_known()) pools_[i].capacity = shape.Capacity();
+  }
+  wanted_.ask.resize(pools_.size());
+  wanted_.total.resize(pools_.size());
+}
+
+std::string PoolBook::PrefixOf(size_t pool) const {
+  return prefix_ + "-" + cluster_.pools[pool].name + "-";
+}
+
+// ---- what outlives the head
+
+Value PoolBook::Encode() const {
+  Value pools = Value::MakeMap();
+  for (size_t i = 0; i < pools_.size(); ++i) {
+    Value pool = Value::MakeMap();
+    pool.Set("next_number", pools_[i].next_number);
+    Value requests = Value::MakeList();
+    for (const auto& [name, request] : requests_) {
+      if (request.pool != i) continue;
+      Value one = Value::MakeMap();
+      one.Set("name", name);
+      one.Set("asked_at", request.asked_at.us);
+      one.Set("is_returning", request.state == RequestState::kReturning);
+      requests.AsList().push_back(std::move(one));
+    }
+    pool.Set("requests", std::move(requests));
+    pools.Set(cluster_.pools[i].name, std::move(pool));
+  }
+  return pools;
+}
+
+Status PoolBook::Restore(const Value& stored, Instant now) {
+  const Status bad = DataLoss("what was asked of the engines cannot be read");
+  if (!stored.is_map()) return bad;
+  for (const MapEntry& entry : stored.AsMap()) {
+    const bool is_here =
+        std::any_of(cluster_.pools.begin(), cluster_.pools.end(),
+                    [&entry](const PoolSpec& pool) { return pool.name == entry.key; });
+    const Value* const left = entry.value.is_map() ? entry.value.Find("requests") : nullptr;
+    const bool is_any_left = left != nullptr && left->is_list() && !left->AsList().empty();
+    if (is_here || !is_any_left) continue;
+    return FailedPrecondition("the pool " + entry.key + " is not in the file any more, and has " +
+                              std::to_string(left->AsList().size()) +
+                              " workers; put it back, tune cluster down gives them back");
+  }
+  for (size_t i = 0; i < pools_.size(); ++i) {
+    const Value* const pool = stored.Find(cluster_.pools[i].name);
+    if (pool == nullptr) continue;
+    const Value* const next = pool->is_map() ? pool->Find("next_number") : nullptr;
+    const Value* const requests = pool->is_map() ? pool->Find("requests") : nullptr;
+    if (next == nullptr || !next->is_int() || requests == nullptr || !requests->is_list()) {
+      return bad;
+    }
+    pools_[i].next_number = next->AsInt();
+    for (const Value& one : requests->AsList()) {
+      const Value* const name = one.is_map() ? one.Find("name") : nullptr;
+      const Value* const asked_at = one.is_map() ? one.Find("asked_at") : nullptr;
+      const Value* const returning = one.is_map() ? one.Find("is_returning") : nullptr;
+      if (name == nullptr || !name->is_string() || asked_at == nullptr || !asked_at->is_int() ||
+          returning == nullptr || !returning->is_bool()) {
+        return bad;
+      }
+      WorkerRequest request;
+      request.name = name->AsString();
+      request.pool = i;
+      request.asked_at.us = asked_at->AsInt();
+      request.since = now;
+      request.is_answered = true;
+      request.reason = "asked for in an earlier life of the head";
+      if (returning->AsBool()) {
+        request.state = RequestState::kReturning;
+        to_return_[i].push_back(request.name);
+      }
+      requests_[request.name] = request;
+    }
+  }
+  return OkStatus();
+}
+
+void PoolBook::Close(bool at_once) {
+  is_closing_ = true;
+  is_closing_at_once_ = is_closing_at_once_ || at_once;
+}
+
+bool PoolBook::IsEmpty() const {
+  return requests_.empty() && std::all_of(pools_.begin(), pools_.end(), [](const PoolRecord& pool) {
+           return pool.is_known && pool.unreachable.empty();
+         });
+}
+
+int64_t PoolBook::joined_count(size_t pool) const {
+  return std::count_if(requests_.begin(), requests_.end(), [pool](const auto& entry) {
+    return entry.second.pool == pool && entry.second.state == RequestState::kJoined;
+  });
+}
+
+// ---- a look
+
+PoolOrders PoolBook::Look(const std::vector<WorkerDemand>& demand, std::vector<JoinedWorker> joined,
+                          Instant now) {
+  PoolOrders orders;
+  orders.ask.resize(pools_.size());
+  orders.give_back.resize(pools_.size());
+  orders.list.resize(pools_.size());
+  FollowWorkers(joined, now);
+  WatchStarts(orders, now);
+  if (is_closing_) {
+    demand_.clear();
+    wanted_ = {};
+    wanted_.ask.resize(pools_.size());
+    wanted_.total.resize(pools_.size());
+    GiveBackAll(joined, now);
+  } else {
+    LeaveBeforeTheEnd(joined, now);
+    demand_ = demand;
+    std::vector<RequestedWorker> requested;
+    for (const auto& [name, request] : requests_) {
+      if (IsOpen(request)) requested.push_back({name, request.pool, request.unneeded_since});
+    }
+    for (JoinedWorker& worker : joined) {
+      const auto found = requests_.find(worker.name);
+      if (found != requests_.end() && found->second.state != RequestState::kJoined) {
+        worker.is_leaving = true;
+      }
+    }
+    wanted_ = WorkersWanted(demand_, Offers(now), requested, joined, now);
+    AskForMore(orders, now);
+    GiveBackUnneeded(joined, now);
+  }
+  for (size_t i = 0; i < pools_.size(); ++i) {
+    orders.give_back[i] = std::exchange(to_return_[i], {});
+  }
+  orders.drain = std::exchange(to_drain_, {});
+  OrderListings(orders, now);
+  orders.say = std::exchange(news_, {});
+  orders.is_changed = std::exchange(is_changed_, false);
+  return orders;
+}
+
+// Asked for, and neither joined nor given up.
+bool PoolBook::IsOpen(const WorkerRequest& request) const {
+  return request.state == RequestState::kAsking || request.state == RequestState::kRequested ||
+         request.state == RequestState::kStarted;
+}
+
+std::vector<PoolOffer> PoolBook::Offers(Instant now) const {
+  std::vector<PoolOffer> offers;
+  for (size_t i = 0; i < pools_.size(); ++i) {
+    const PoolSpec& spec = cluster_.pools[i];
+    PoolOffer offer{spec.name,
+                    pools_[i].capacity,
+                    spec.min,
+                    spec.max,
+                    spec.idle,
+                    pools_[i].rests_until,
+                    pools_[i].why_it_rests};
+    // What an earlier life of the head asked for is seen first: nothing is asked for twice.
+    if (!pools_[i].is_known) {
+      offer.rests_until = now + kLookSoon;
+      offer.why_it_rests =
+          pools_[i].unreachable.empty() ? "its engine has not answered yet" : pools_[i].unreachable;
+    }
+    // What is on its way back holds its place: a host, a quota.
+    for (const auto& [name, request] : requests_) {
+      const bool is_leaving =
+          request.state == RequestState::kReturning || request.state == RequestState::kDraining;
+      if (request.pool == i && is_leaving) offer.max = std::max<int64_t>(offer.max - 1, 0);
+    }
+    offer.min = std::min(offer.min, offer.max);
+    offers.push_back(std::move(offer));
+  }
+  return offers;
+}
+
+void PoolBook::FollowWorkers(std::vector<JoinedWorker>& joined, Instant now) {
+  std::set<std::string> here;
+  for (JoinedWorker& worker : joined) {
+    const auto found = requests_.find(worker.name);
+    if (found == requests_.end()) continue;
+    WorkerRequest& request = found->second;
+    here.insert(worker.name);
+    worker.pool = request.pool;
+    worker.unneeded_since = request.unneeded_since;
+    PoolRecord& pool = pools_[request.pool];
+    if (!cluster_.pools[request.pool].worker.is_known()) pool.capacity = worker.view.capacity;
+    // One that was given up, and comes after all, is welcome; it may have a trial by now.
+    const bool is_late = request.state == RequestState::kReturning && !is_closing_;
+    if (!IsOpen(request) && !is_late) continue;
+    std::erase(to_return_[request.pool], worker.name);
+    SetState(request, RequestState::kJoined, now);
+    if (!request.started_at) request.started_at = now;
+    request.may_appear = false;
+    request.reason.clear();
+    request.unneeded_since.reset();
+    worker.unneeded_since.reset();
+    pool.failures = 0;
+    pool.rests_until.reset();
+    pool.why_it_rests.clear();
+    news_.push_back(worker.name + " joined, " + FormatDuration(now - request.asked_at) +
+                    " after it was asked for");
+  }
+  for (auto& [name, request] : requests_) {
+    const bool was_here =
+        request.state == RequestState::kJoined || request.state == RequestState::kDraining;
+    if (!was_here || here.contains(name)) continue;
+    news_.push_back(name + (request.state == RequestState::kJoined ? " is gone" : " has left"));
+    Return(request, now);
+  }
+}
+
+// So that trials are saved and given back in order, and not all at once.
+std::optional<Instant> PoolBook::LeavesAt(const WorkerRequest& request) const {
+  const PoolSpec& spec = cluster_.pools[request.pool];
+  if (!spec.slurm || !spec.slurm->time || !request.started_at) return std::nullopt;
+  const int64_t step = spec.slurm->time->us / 20 / kStaggered;
+  const int64_t early = kLeaveBeforeEnd.us + WorkerNumber(request.name) % kStaggered * step;
+  return *request.started_at +
+         Duration{std::max(spec.slurm->time->us - early, spec.slurm->time->us / 2)};
+}
+
+void PoolBook::LeaveBeforeTheEnd(const std::vector<JoinedWorker>& joined, Instant now) {
+  for (const JoinedWorker& worker : joined) {
+    const auto found = requests_.find(worker.name);
+    if (found == requests_.end() || found->second.state != RequestState::kJoined) continue;
+    const std::optional<Instant> due = LeavesAt(found->second);
+    if (!due || now < *due) continue;
+    found->second.reason = "its job's time is nearly over";
+    SetState(found->second, RequestState::kDraining, now);
+    to_drain_.push_back(worker.name);
+  }
+}
+
+void PoolBook::WatchStarts(PoolOrders& orders, Instant now) {
+  for (auto& [name, request] : requests_) {
+    const Duration patience = cluster_.pools[request.pool].join_timeout;
+    const bool is_late = request.state == RequestState::kStarted && request.started_at &&
+                         now >= *request.started_at + patience;
+    if (!is_late || std::exchange(request.is_log_asked, true)) continue;
+    orders.logs.emplace_back(request.pool, name);
+  }
+}
+
+void PoolBook::AskForMore(PoolOrders& orders, Instant now) {
+  for (size_t i = 0; i < pools_.size(); ++i) {
+    for (int64_t n = 0; n < wanted_.ask[i]; ++n) {
+      WorkerRequest request;
+      request.name = PrefixOf(i) + std::to_string(pools_[i].next_number++);
+      request.pool = i;
+      request.since = request.asked_at = now;
+      orders.ask[i].push_back(request.name);
+      requests_[request.name] = request;
+      is_changed_ = true;
+    }
+    if (orders.ask[i].empty()) continue;
+    news_.push_back("pool " + cluster_.pools[i].name + ": asks for " +
+                    std::to_string(orders.ask[i].size()) + " more (" + orders.ask[i].front() +
+                    (orders.ask[i].size() > 1 ? " to " + orders.ask[i].back() : "") + ")");
+  }
+}
+
+void PoolBook::GiveBackUnneeded(const std::vector<JoinedWorker>& joined, Instant now) {
+  std::set<std::string> busy;
+  for (const JoinedWorker& worker : joined) {
+    if (worker.is_busy) busy.insert(worker.name);
+  }
+  for (auto& [name, request] : requests_) {
+    if (!IsOpen(request) && request.state != RequestState::kJoined) continue;
+    if (!wanted_.unneeded.contains(name)) {
+      request.unneeded_since.reset();
+    } else if (!request.unneeded_since) {
+      request.unneeded_since = now;
+    }
+  }
+  for (const std::string& name : wanted_.give_back) {
+    WorkerRequest& request = requests_.at(name);
+    if (busy.contains(name)) continue;
+    request.reason = "nothing needed it for " + FormatDuration(cluster_.pools[request.pool].idle);
+    news_.push_back(name + " is given back: " + request.reason);
+    if (request.state != RequestState::kJoined) {
+      Return(request, now);
+      continue;
+    }
+    SetState(request, RequestState::kDraining, now);
+    to_drain_.push_back(name);
+  }
+}
+
+void PoolBook::GiveBackAll(const std::vector<JoinedWorker>& joined, Instant now) {
+  std::set<std::string> here;
+  for (const JoinedWorker& worker : joined) here.insert(worker.name);
+  for (auto& [name, request] : requests_) {
+    if (request.state == RequestState::kReturning) continue;
+    if (is_closing_at_once_ || !here.contains(name)) {
+      Return(request, now);
+    } else if (request.state == RequestState::kJoined) {
+      SetState(request, RequestState::kDraining, now);
+      to_drain_.push_back(name);
+    }
+  }
+}
+
+// An engine is looked at as often as there is something to see.
+void PoolBook::OrderListings(PoolOrders& orders, Instant now) {
+  for (size_t i = 0; i < pools_.size(); ++i) {
+    PoolRecord& pool = pools_[i];
+    for (auto& [name, request] : requests_) {
+      const bool is_stuck = request.pool == i && request.state == RequestState::kReturning &&
+                            now >= request.since + kReturnAgain;
+      if (!is_stuck) continue;
+      request.since = now;
+      orders.give_back[i].push_back(name);
+    }
+    const bool is_due = !pool.list_due || now >= *pool.list_due;
+    if (pool.is_listing || !is_due) continue;
+    pool.is_listing = true;
+    orders.list[i] = true;
+  }
+}
+
+}  // namespace tune

@@ -1,0 +1,266 @@
+#include "tuner/engines/workers_wanted.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace tune {
+namespace {
+
+// A worker in the plan: one that is there, one that was asked for, or a new one.
+struct Bin {
+  std::string name;  // Empty: new.
+  std::optional<size_t> pool;
+  WorkerView view;
+  bool is_size_known = true;
+  bool is_here = false;
+  bool is_busy = false;
+  bool is_needed = false;
+  std::optional<Instant> unneeded_since;
+};
+
+class Plan {
+ public:
+  Plan(const std::vector<PoolOffer>& pools, Instant now) : pools_(pools), now_(now) {
+    counts_.resize(pools.size());
+    asked_.resize(pools.size());
+  }
+
+  void Add(const std::vector<RequestedWorker>& requested, const std::vector<JoinedWorker>& joined);
+  DemandFate Place(const WorkerDemand& demand);
+  void FillUpToMin();
+  WantedWorkers Result(std::vector<DemandFate> fates) const;
+
+ private:
+  // `count` trials as far as they go onto one worker; how many did.
+  static int64_t Fill(const ResourceRequest& request, int64_t count, Bin& bin);
+  int64_t PlaceSpread(const WorkerDemand& demand, DemandFate& fate);
+  bool MayTake(const WorkerDemand& demand, const Bin& bin) const {
+    return !bin.is_here || !demand.unfit.contains(bin.view.worker);
+  }
+  bool IsResting(size_t pool) const {
+    return pools_[pool].rests_until && now_ < *pools_[pool].rests_until;
+  }
+  static bool CouldHold(const ResourceRequest& request, const PoolOffer& pool) {
+    return !pool.capacity || CouldEverFit(request, *pool.capacity);
+  }
+  // A new worker that could hold it, from the first pool that has one left.
+  Bin* Open(const ResourceRequest& request);
+  Bin NewBin(size_t pool) const;
+  std::string WhyNoMore(const ResourceRequest& request) const;
+
+  const std::vector<PoolOffer>& pools_;
+  const Instant now_;
+  std::vector<Bin> bins_;
+  std::vector<int64_t> counts_;  // By pool: with those that are asked for now.
+  std::vector<int64_t> asked_;
+};
+
+// Those that work come first, so that those that were idle for longest are left over.
+void Plan::Add(const std::vector<RequestedWorker>& requested,
+               const std::vector<JoinedWorker>& joined) {
+  for (const JoinedWorker& worker : joined) {
+    if (worker.is_leaving) continue;
+    Bin bin{worker.name, worker.pool, worker.view, true, true, worker.is_busy, worker.is_busy, {}};
+    bin.unneeded_since = worker.unneeded_since;
+    bins_.push_back(std::move(bin));
+  }
+  for (const RequestedWorker& worker : requested) {
+    Bin bin = NewBin(worker.pool);
+    bin.name = worker.name;
+    bin.unneeded_since = worker.unneeded_since;
+    bins_.push_back(std::move(bin));
+  }
+  for (const Bin& bin : bins_) {
+    if (bin.pool) ++counts_[*bin.pool];
+  }
+  const auto rank = [this](const Bin& bin) {
+    const Instant since = bin.unneeded_since.value_or(now_);
+    return std::tuple(!bin.is_here, bin.pool.has_value(), !bin.is_busy, -since.us);
+  };
+  std::stable_sort(bins_.begin(), bins_.end(),
+                   [&rank](const Bin& a, const Bin& b) { return rank(a) < rank(b); });
+}
+
+Bin Plan::NewBin(size_t pool) const {
+  Bin bin;
+  bin.pool = pool;
+  bin.is_size_known = pools_[pool].capacity.has_value();
+  if (bin.is_size_known) bin.view = EmptyWorker({}, *pools_[pool].capacity);
+  return bin;
+}
+
+int64_t Plan::Fill(const ResourceRequest& request, int64_t count, Bin& bin) {
+  int64_t placed = 0;
+  if (!bin.is_size_known) {
+    placed = bin.is_needed ? 0 : std::min<int64_t>(count, 1);
+  } else if (request.workers == 1) {
+    for (; placed < count; ++placed) {
+      const std::optional<Placement> place = PlaceOn(request, bin.view);
+      if (!place) break;
+      Book(*place, -1, bin.view);
+    }
+  } else {
+    for (; placed < count; ++placed) {
+      const std::vector<Placement> ranks = PlaceRanks(request, {bin.view});
+      if (ranks.empty()) break;
+      for (const Placement& rank : ranks) Book(rank, -1, bin.view);
+    }
+  }
+  bin.is_needed = bin.is_needed || placed > 0;
+  return placed;
+}
+
+// Only a worker without a trial is worth more than what runs there already.
+Bin* Plan::Open(const ResourceRequest& request) {
+  for (size_t pool = 0; pool < pools_.size(); ++pool) {
+    if (counts_[pool] >= pools_[pool].max || IsResting(pool)) continue;
+    if (!CouldHold(request, pools_[pool])) continue;
+    ++counts_[pool];
+    ++asked_[pool];
+    bins_.push_back(NewBin(pool));
+    return &bins_.back();
+  }
+  return nullptr;
+}
+
+// Ranks that may lie on several workers: all of a trial, or none.
+int64_t Plan::PlaceSpread(const WorkerDemand& demand, DemandFate& fate) {
+  ResourceRequest rank = demand.request;
+  rank.workers = 1;
+  int64_t placed = 0;
+  for (; placed < demand.count; ++placed) {
+    const std::vector<Bin> before = bins_;
+    const auto counts = std::pair(counts_, asked_);
+    int64_t left = demand.request.workers;
+    bool is_new = false;
+    std::set<size_t> pools;
+    for (Bin& bin : bins_) {
+      if (left == 0 || !MayTake(demand, bin)) continue;
+      const int64_t here = Fill(rank, left, bin);
+      left -= here;
+      if (here == 0 || bin.is_here) continue;
+      is_new = true;
+      pools.insert(*bin.pool);
+    }
+    while (left > 0) {
+      Bin* const bin = Open(rank);
+      const int64_t here = bin == nullptr ? 0 : Fill(rank, left, *bin);
+      if (here == 0) break;
+      left -= here;
+      is_new = true;
+      pools.insert(*bin->pool);
+    }
+    if (left > 0) {
+      bins_ = before;
+      std::tie(counts_, asked_) = counts;
+      break;
+    }
+    fate.pools.merge(pools);
+    fate.placed += is_new ? 1 : 0;
+    fate.waiting += is_new ? 1 : 0;
+  }
+  return placed;
+}
+
+DemandFate Plan::Place(const WorkerDemand& demand) {
+  DemandFate fate;
+  int64_t left = demand.count;
+  if (demand.request.workers > 1 && demand.request.spread) {
+    left -= PlaceSpread(demand, fate);
+    fate.waiting += left;
+  } else {
+    for (Bin& bin : bins_) {
+      if (left == 0) break;
+      if (!bin.is_here || !MayTake(demand, bin)) continue;
+      left -= Fill(demand.request, left, bin);
+    }
+    fate.waiting = left;
+    for (Bin& bin : bins_) {
+      if (left == 0) break;
+      if (bin.is_here) continue;
+      const int64_t here = Fill(demand.request, left, bin);
+      left -= here;
+      if (here > 0) fate.pools.insert(*bin.pool);
+    }
+    while (left > 0) {
+      Bin* const bin = Open(demand.request);
+      const int64_t here = bin == nullptr ? 0 : Fill(demand.request, left, *bin);
+      if (here == 0) break;
+      left -= here;
+      fate.pools.insert(*bin->pool);
+    }
+    fate.placed = fate.waiting - left;
+  }
+  if (left > 0) fate.why = WhyNoMore(demand.request);
+  return fate;
+}
+
+std::string Plan::WhyNoMore(const ResourceRequest& request) const {
+  std::string why;
+  bool is_any_large_enough = false;
+  ResourceRequest rank = request;
+  if (request.spread) rank.workers = 1;
+  for (size_t pool = 0; pool < pools_.size(); ++pool) {
+    if (!CouldHold(rank, pools_[pool])) continue;
+    is_any_large_enough = true;
+    why += (why.empty() ? "" : "; ") + pools_[pool].name +
+           (IsResting(pool) ? " rests for " + FormatDuration(*pools_[pool].rests_until - now_) +
+                                  ": " + pools_[pool].why_it_rests
+                            : " has its max of " + std::to_string(pools_[pool].max));
+  }
+  if (is_any_large_enough) return why;
+  return "no pool's workers are large enough: a trial needs " + DescribeRequest(request);
+}
+
+void Plan::FillUpToMin() {
+  for (size_t pool = 0; pool < pools_.size(); ++pool) {
+    while (counts_[pool] < pools_[pool].min && !IsResting(pool)) {
+      ++counts_[pool];
+      ++asked_[pool];
+    }
+  }
+}
+
+WantedWorkers Plan::Result(std::vector<DemandFate> fates) const {
+  WantedWorkers wanted;
+  wanted.ask = asked_;
+  wanted.total = counts_;
+  wanted.fates = std::move(fates);
+  std::vector<const Bin*> idle;
+  for (const Bin& bin : bins_) {
+    if (!bin.pool || bin.name.empty() || bin.is_needed) continue;
+    wanted.unneeded.insert(bin.name);
+    if (bin.unneeded_since && now_ >= *bin.unneeded_since + pools_[*bin.pool].idle) {
+      idle.push_back(&bin);
+    }
+  }
+  // A request that has not come goes before a worker that is there.
+  std::stable_sort(idle.begin(), idle.end(), [](const Bin* a, const Bin* b) {
+    return std::tuple(a->is_here, a->unneeded_since->us) <
+           std::tuple(b->is_here, b->unneeded_since->us);
+  });
+  for (const Bin* const bin : idle) {
+    if (wanted.total[*bin->pool] <= pools_[*bin->pool].min) continue;
+    --wanted.total[*bin->pool];
+    wanted.give_back.push_back(bin->name);
+  }
+  return wanted;
+}
+
+}  // namespace
+
+WantedWorkers WorkersWanted(const std::vector<WorkerDemand>& demand,
+                            const std::vector<PoolOffer>& pools,
+                            const std::vector<RequestedWorker>& requested,
+                            const std::vector<JoinedWorker>& joined, Instant now) {
+  Plan plan(pools, now);
+  plan.Add(requested, joined);
+  std::vector<DemandFate> fates;
+  fates.reserve(demand.size());
+  for (const WorkerDemand& one : demand) fates.push_back(plan.Place(one));
+  plan.FillUpToMin();
+  return plan.Result(std::move(fates));
+}
+
+}  // namespace tune
