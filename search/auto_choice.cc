@@ -16,7 +16,8 @@ constexpr int64_t kTooFewToLearn = 10;
 // Without a limit of trials. A grid goes along one parameter after the other: of more points the
 // first hundreds would all be alike.
 constexpr int64_t kGridWithoutLimitMax = 500;
-constexpr int64_t kParametersOfGpMax = 20;
+constexpr int64_t kParametersOfGpMax = 50;
+constexpr int64_t kParametersOfGpMaxBefore = 20;  // Where auto does not favour gp.
 constexpr int64_t kTrialsOfGpMax = 500;
 constexpr size_t kObjectivesOfGpMax = 4;
 constexpr int64_t kTrialsOfCmaEsMin = 2000;
@@ -54,7 +55,7 @@ AutoChoice Choice(std::string_view algorithm, const std::string& why) {
 
 AutoChoice ChoiceForFront(const SearchProblem& problem, const std::string& budget) {
   const std::string both = std::to_string(problem.modes.size()) + " objectives and " + budget;
-  const bool takes_gp = problem.auto_takes_gp_for_fronts;
+  const bool takes_gp = problem.auto_favours_gp;
   if (problem.samples >= kTrialsOfNsga2Min || (problem.samples < 0 && !takes_gp)) {
     return Choice("nsga2", both + ", enough for generations");
   }
@@ -64,6 +65,31 @@ AutoChoice ChoiceForFront(const SearchProblem& problem, const std::string& budge
   return Choice("gp", both + ", each of which is worth the thought");
 }
 
+AutoChoice ChoiceForBest(const SearchProblem& problem, const Features& features,
+                         const std::string& budget) {
+  const int64_t samples = problem.samples;
+  const bool is_endless = samples < 0;
+  const std::string size = Counted(features.parameters, "parameter");
+  if (features.has_conditions && !problem.auto_favours_gp) {
+    return Choice("tpe", size + ", some under conditions");
+  }
+  if (2 * features.choices > features.parameters && !problem.auto_favours_gp) {
+    return Choice("tpe", size + ", most of them choices without an order");
+  }
+  const bool has_order_alone = features.choices == 0 && !features.has_conditions;
+  if (!is_endless && samples >= kTrialsOfCmaEsMin && has_order_alone) {
+    return Choice("cmaes", size + " with an order and " + budget);
+  }
+  if (features.parameters >
+      (problem.auto_favours_gp ? kParametersOfGpMax : kParametersOfGpMaxBefore)) {
+    return Choice("tpe", size + " are too many for a Gaussian process");
+  }
+  if (!is_endless && samples > kTrialsOfGpMax) {
+    return Choice("tpe", budget + " are too many for a Gaussian process");
+  }
+  return Choice("gp", size + " and " + budget + ", each of which is worth the thought");
+}
+
 }  // namespace
 
 AutoChoice ChooseAlgorithm(const SearchProblem& problem) {
@@ -71,7 +97,6 @@ AutoChoice ChooseAlgorithm(const SearchProblem& problem) {
   const int64_t samples = problem.samples;
   const bool is_endless = samples < 0;
   const std::string budget = is_endless ? "no limit of trials" : Counted(samples, "trial");
-  const std::string size = Counted(features.parameters, "parameter");
   if (features.parameters == 0) return Choice("random", "there is nothing to choose from");
   if (features.has_grid_search) return Choice("random", "the space has a grid_search");
   if (problem.modes.size() > 1) return ChoiceForFront(problem, budget);
@@ -86,20 +111,7 @@ AutoChoice ChooseAlgorithm(const SearchProblem& problem) {
     return Choice("sobol", budget + (samples == 1 ? " is" : " are") +
                                " too few to learn from; spread evenly");
   }
-  if (features.has_conditions) return Choice("tpe", size + ", some under conditions");
-  if (2 * features.choices > features.parameters) {
-    return Choice("tpe", size + ", most of them choices without an order");
-  }
-  if (!is_endless && samples >= kTrialsOfCmaEsMin && features.choices == 0) {
-    return Choice("cmaes", size + " with an order and " + budget);
-  }
-  if (features.parameters > kParametersOfGpMax) {
-    return Choice("tpe", size + " are too many for a Gaussian process");
-  }
-  if (!is_endless && samples > kTrialsOfGpMax) {
-    return Choice("tpe", budget + " are too many for a Gaussian process");
-  }
-  return Choice("gp", size + " and " + budget + ", each of which is worth the thought");
+  return ChoiceForBest(problem, features, budget);
 }
 
 Result<std::unique_ptr<Searcher>> MakeAutoSearcher(const Value& options,

@@ -23,9 +23,12 @@ struct AutoChoice {
 //   thousand trials on nsga2.
 // - A countable space no larger than the budget: grid. Too few trials to learn from: sobol. (Not
 //   with an earlier sweep: grid and sobol learn nothing.)
-// - Conditions, mostly choices, or many parameters: tpe.
-// - A budget that a Gaussian process can use: gp. Thousands of trials over numbers: cmaes; else
-// tpe. docs/CHOOSING.md has the measurements behind it.
+// - Thousands of trials over numbers: cmaes.
+// - More than 50 parameters or 500 trials: tpe.
+// - Anything else: gp.
+//
+// docs/CHOOSING.md has the measurements behind it. SearchProblem::auto_favours_gp says which rules
+// an older sweep keeps.
 AutoChoice ChooseAlgorithm(const SearchProblem& problem);
 
 // Takes no options beside `algorithm`.

@@ -56,9 +56,9 @@ struct SearchProblem {
   std::vector<EarlierTrial> history = {};
   // An earlier sweep was named, so that there is something to learn from at the first trial.
   bool has_earlier = false;
-  // `auto` may take gp for several objectives. A sweep that was begun before it did goes on
-  // without.
-  bool auto_takes_gp_for_fronts = true;
+  // The rules of `auto`: false for a sweep that was begun when it took gp for few numbers and one
+  // objective alone.
+  bool auto_favours_gp = true;
   // `unique` was asked for: what an earlier sweep tried is not tried again either.
   bool is_unique = false;
 };

@@ -2,7 +2,7 @@
 //
 //   11  the oldest that this build knows
 //   12  failures that are alike count over the deaths of a tuner, and anew only after an end
-//   13  `auto` takes gp for several objectives
+//   13  `auto` takes gp for several objectives, conditions, choices, and up to 50 parameters
 //
 // Thread rule: constants.
 #pragma once

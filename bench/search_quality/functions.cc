@@ -190,6 +190,53 @@ double TrainersAt(const Configuration& c) {
   return 0.3 + decay + 0.1 * std::fabs(Number(c, "history") - 10) / 10;
 }
 
+// Forty parameters; the weights of their squares fall from 1 to 1/1000.
+double Ellipsoid40At(const Configuration& c) {
+  double sum = 0;
+  for (int i = 0; i < 40; ++i) {
+    const double best = 0.1 + 0.02 * ((7 * i) % 40);
+    sum += std::pow(1e-3, i / 39.0) * Square(Number(c, "x" + std::to_string(i)) - best);
+  }
+  return sum;
+}
+
+// Thirty parameters, of which five matter: two of them together.
+double Sparse30At(const Configuration& c) {
+  const auto at = [&c](const char* name) { return Number(c, name); };
+  return Square(at("x3") - 0.3) + Square(at("x11") - 0.8) +
+         2 * Square(at("x17") - 0.2 - 0.5 * at("x23")) + 0.5 * Square(at("x23") - 0.6) +
+         0.5 * (1 - std::cos(6 * (at("x28") - 0.4)));
+}
+
+// Eight choices, two of which should not be alike, and four numbers, one of which follows a choice.
+double Pipeline12At(const Configuration& c) {
+  double loss = Text(c, "c0") == Text(c, "c5") ? 0.2 : 0;
+  for (int i = 0; i < 8; ++i) {
+    const int item = Text(c, "c" + std::to_string(i))[0] - 'a';
+    const int best = (3 * i + 1) % 4;
+    loss += item == best ? 0 : 0.05 * (i + 1) * (1 + 0.3 * ((item + 4 - best) % 4));
+  }
+  const double rate = Text(c, "c3") == "c" ? -2 : -3;
+  return loss + 0.3 * Square(std::log10(Number(c, "lr")) - rate) +
+         Square(Number(c, "dropout") - 0.25) + 0.1 * Square(std::log2(Number(c, "width")) - 7) +
+         2 * Square(Number(c, "mix") - 0.7);
+}
+
+// Six methods, each with three parameters of its own. The best one is the hardest to set.
+double Methods6At(const Configuration& c) {
+  constexpr std::array<double, 6> kFloors = {0.3, 0.12, 0.5, 0, 0.2, 0.4};
+  constexpr std::array<double, 6> kSteepness = {1, 0.5, 1, 3, 2, 1};
+  const std::string& kind = Text(c, "kind");
+  const int method = kind[0] - '0';
+  const double rate = std::log10(Number(c, "rate" + kind)) + 3.5 - 0.4 * method;
+  const double share = Number(c, "share" + kind) - 0.15 * method - 0.1;
+  const double size = Number(c, "size" + kind) / 40.0 - 0.9 + 0.1 * method;
+  return kFloors[static_cast<size_t>(method)] +
+         kSteepness[static_cast<size_t>(method)] *
+             (0.15 * Square(rate) + Square(share) + 0.3 * Square(size + 0.2 * share)) +
+         0.1 * Square(Number(c, "shared") - 0.5);
+}
+
 constexpr std::string_view kBranin = R"({"x0": {"uniform": [-5, 10]}, "x1": {"uniform": [0, 15]}})";
 constexpr std::string_view kHartmann6 =
     R"({"x0": {"uniform": [0, 1]}, "x1": {"uniform": [0, 1]}, "x2": {"uniform": [0, 1]},
@@ -241,38 +288,80 @@ constexpr std::string_view kTrainers =
         "amsgrad": {"choice": ["yes", "no"], "when": {"kind": "adam"}},
         "history": {"randint": [1, 51], "when": {"kind": "lbfgs"}}})";
 
+// {"x0": {"uniform": [0, 1]}, ...}
+std::string CubeOf(int dimensions) {
+  std::string space = "{";
+  for (int i = 0; i < dimensions; ++i) {
+    space += (i == 0 ? "" : ", ") + ("\"x" + std::to_string(i)) + R"(": {"uniform": [0, 1]})";
+  }
+  return space + "}";
+}
+
+std::string Pipeline12() {
+  std::string space = "{";
+  for (int i = 0; i < 8; ++i) {
+    space += "\"c" + std::to_string(i) + R"(": {"choice": ["a", "b", "c", "d"]}, )";
+  }
+  return space + R"("lr": {"loguniform": [1e-6, 1]}, "dropout": {"uniform": [0, 0.9]},
+                    "width": {"lograndint": [8, 1025]}, "mix": {"uniform": [0, 1]}})";
+}
+
+std::string Methods6() {
+  std::string space =
+      R"({"kind": {"choice": ["0", "1", "2", "3", "4", "5"]}, "shared": {"uniform": [0, 1]})";
+  for (int i = 0; i < 6; ++i) {
+    const std::string kind = std::to_string(i);
+    const std::string when = R"(, "when": {"kind": ")" + kind + "\"}}";
+    space += R"(, "rate)" + kind + R"(": {"loguniform": [1e-6, 1])" + when;
+    space += R"(, "share)" + kind + R"(": {"uniform": [0, 1])" + when;
+    space += R"(, "size)" + kind + R"(": {"randint": [1, 65])" + when;
+  }
+  return space + "}";
+}
+
 constexpr double kBraninMinimum = 0.39788735772973816;
 constexpr double kHartmann6Minimum = -3.3223680114155147;
 constexpr double kStyblinskiTang5Minimum = -195.83082851885708;
 
-constexpr std::array<TestFunction, 16> kFunctions = {{
-    {"branin", kBranin, kBraninMinimum, 0, BraninAt},
-    {"hartmann6", kHartmann6, kHartmann6Minimum, 0, Hartmann6At},
-    {"levy4", kLevy4, 0, 0, Levy4At},
-    {"ackley5", kAckley5, 0, 0, Ackley5At},
-    {"rastrigin4", kRastrigin4, 0, 0, Rastrigin4At},
-    {"styblinski_tang5", kStyblinskiTang5, kStyblinskiTang5Minimum, 0, StyblinskiTang5At},
-    {"ellipsoid10", kEllipsoid10, 0, 0, Ellipsoid10At},
-    {"rosenbrock_log3", kRosenbrockLog3, 0, 0, RosenbrockLog3At},
-    {"sgd_log", kSgdLog, 0, 0, SgdLogAt},
-    {"integer_ellipsoid5", kIntegerEllipsoid5, 0, 0, IntegerEllipsoid5At},
-    {"network_shape", kNetworkShape, 0, 0, NetworkShapeAt},
-    {"categories6", kCategories6, 2.3883537860353941, 0, Categories6At},
-    {"mixed_ackley", kMixedAckley, 0, 0, MixedAckleyAt},
-    {"trainers", kTrainers, 0, 0, TrainersAt},
-    {"noisy_branin", kBranin, kBraninMinimum, 2, BraninAt},
-    {"noisy_hartmann6", kHartmann6, kHartmann6Minimum, 0.2, Hartmann6At},
-}};
+const std::vector<TestFunction>& All() {
+  static const std::string cube30 = CubeOf(30);
+  static const std::string cube40 = CubeOf(40);
+  static const std::string pipeline12 = Pipeline12();
+  static const std::string methods6 = Methods6();
+  static const std::vector<TestFunction> functions = {
+      {"branin", kBranin, kBraninMinimum, 0, BraninAt},
+      {"hartmann6", kHartmann6, kHartmann6Minimum, 0, Hartmann6At},
+      {"levy4", kLevy4, 0, 0, Levy4At},
+      {"ackley5", kAckley5, 0, 0, Ackley5At},
+      {"rastrigin4", kRastrigin4, 0, 0, Rastrigin4At},
+      {"styblinski_tang5", kStyblinskiTang5, kStyblinskiTang5Minimum, 0, StyblinskiTang5At},
+      {"ellipsoid10", kEllipsoid10, 0, 0, Ellipsoid10At},
+      {"rosenbrock_log3", kRosenbrockLog3, 0, 0, RosenbrockLog3At},
+      {"sgd_log", kSgdLog, 0, 0, SgdLogAt},
+      {"integer_ellipsoid5", kIntegerEllipsoid5, 0, 0, IntegerEllipsoid5At},
+      {"network_shape", kNetworkShape, 0, 0, NetworkShapeAt},
+      {"categories6", kCategories6, 2.3883537860353941, 0, Categories6At},
+      {"mixed_ackley", kMixedAckley, 0, 0, MixedAckleyAt},
+      {"trainers", kTrainers, 0, 0, TrainersAt},
+      {"noisy_branin", kBranin, kBraninMinimum, 2, BraninAt},
+      {"noisy_hartmann6", kHartmann6, kHartmann6Minimum, 0.2, Hartmann6At},
+      {"ellipsoid40", cube40, 0, 0, Ellipsoid40At},
+      {"sparse30", cube30, 0, 0, Sparse30At},
+      {"pipeline12", pipeline12, 0, 0, Pipeline12At},
+      {"methods6", methods6, 0, 0, Methods6At},
+  };
+  return functions;
+}
 
 }  // namespace
 
-std::span<const TestFunction> TestFunctions() { return kFunctions; }
+std::span<const TestFunction> TestFunctions() { return All(); }
 
 const TestFunction* FindTestFunction(std::string_view name) {
-  const auto* const found =
-      std::find_if(kFunctions.begin(), kFunctions.end(),
-                   [&](const TestFunction& function) { return function.name == name; });
-  return found == kFunctions.end() ? nullptr : found;
+  const auto found = std::find_if(All().begin(), All().end(), [&](const TestFunction& function) {
+    return function.name == name;
+  });
+  return found == All().end() ? nullptr : &*found;
 }
 
 double Observe(const TestFunction& function, const Configuration& configuration, uint64_t seed,

@@ -38,14 +38,19 @@ TEST(AutoChoice, FollowsSpaceAndBudget) {
   EXPECT_EQ(ChosenFor(kNumbers, -1), "gp");
   EXPECT_EQ(ChosenFor(kNumbers, 1000), "tpe");
   EXPECT_EQ(ChosenFor(kNumbers, 5000), "cmaes");
-  EXPECT_EQ(ChosenFor(Many(21), 100), "tpe");
+  EXPECT_EQ(ChosenFor(Many(50), 100), "gp");
+  EXPECT_EQ(ChosenFor(Many(51), 100), "tpe");
   EXPECT_EQ(ChosenFor(R"({"a": {"choice": [1, 2, 3, 4]}, "b": {"choice": [1, 2, 3, 4, 5]},
                           "c": {"uniform": [0, 1]}})",
                       50),
-            "tpe");
+            "gp");
   EXPECT_EQ(ChosenFor(R"({"kind": {"choice": ["a", "b"]}, "y": {"uniform": [0, 1]},
                           "x": {"uniform": [0, 1], "when": {"kind": "a"}}})",
                       50),
+            "gp");
+  EXPECT_EQ(ChosenFor(R"({"kind": {"choice": ["a", "b"]},
+                          "x": {"uniform": [0, 1], "when": {"kind": "a"}}})",
+                      5000),
             "tpe");
   EXPECT_EQ(ChosenFor(kNumbers, 50, 2), "gp");
   EXPECT_EQ(ChosenFor(kNumbers, -1, 3), "gp");
@@ -59,7 +64,7 @@ TEST(AutoChoice, WithoutALimitOfTrialsOnlyASmallGridIsGoneThrough) {
   const std::string eight = R"({"choice": [1, 2, 3, 4, 5, 6, 7, 8]})";
   const std::string large = R"({"a": )" + eight + R"(, "b": )" + eight + R"(, "c": )" + eight +
                             R"(, "d": )" + eight + "}";
-  EXPECT_EQ(ChosenFor(large, -1), "tpe");
+  EXPECT_EQ(ChosenFor(large, -1), "gp");
   EXPECT_EQ(ChosenFor(large, 4096), "grid");
 }
 
@@ -85,18 +90,29 @@ TEST(AutoChoice, TakesNoOptions) {
 }
 
 // As before decision version 13.
-TEST(AutoChoice, SweepOfAnOlderBuildGoesOnWithoutGpForSeveralObjectives) {
-  SearchProblem problem;
-  problem.space = *SearchSpace::Parse(*ParseJson(kNumbers));
-  problem.modes = {Mode::kMin, Mode::kMax};
-  problem.auto_takes_gp_for_fronts = false;
-  const auto chosen_for = [&problem](int64_t samples) {
+TEST(AutoChoice, SweepOfAnOlderBuildKeepsTheRulesThatItWasBegunBy) {
+  const auto chosen_for = [](std::string_view space, int64_t samples, size_t objectives = 1) {
+    SearchProblem problem;
+    problem.space = *SearchSpace::Parse(*ParseJson(space));
     problem.samples = samples;
+    problem.modes.assign(objectives, Mode::kMin);
+    problem.auto_favours_gp = false;
     return ChooseAlgorithm(problem).search.Find("algorithm")->AsString();
   };
-  EXPECT_EQ(chosen_for(50), "tpe");
-  EXPECT_EQ(chosen_for(-1), "nsga2");
-  EXPECT_EQ(chosen_for(1000), "nsga2");
+  EXPECT_EQ(chosen_for(kNumbers, 50, 2), "tpe");
+  EXPECT_EQ(chosen_for(kNumbers, -1, 2), "nsga2");
+  EXPECT_EQ(chosen_for(kNumbers, 1000, 2), "nsga2");
+  EXPECT_EQ(chosen_for(kNumbers, 50), "gp");
+  EXPECT_EQ(chosen_for(Many(20), 50), "gp");
+  EXPECT_EQ(chosen_for(Many(21), 50), "tpe");
+  EXPECT_EQ(chosen_for(R"({"a": {"choice": [1, 2]}, "b": {"choice": [1, 2]},
+                           "c": {"uniform": [0, 1]}})",
+                       50),
+            "tpe");
+  EXPECT_EQ(chosen_for(R"({"kind": {"choice": ["a", "b"]}, "y": {"uniform": [0, 1]},
+                           "x": {"uniform": [0, 1], "when": {"kind": "a"}}})",
+                       50),
+            "tpe");
 }
 
 }  // namespace
