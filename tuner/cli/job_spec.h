@@ -19,8 +19,9 @@ struct JobOptions {
       program;  // With its arguments, each as it is meant: nothing is filled in.
   std::optional<std::string> name;
   std::string working_dir = ".";  // Its own in the end: absolute.
-  std::optional<std::string> cpus, gpus, gpu_memory, memory, time, unplaceable, setup;  // As in a space file.
-  std::vector<std::string> env;                                            // NAME=VALUE, or NAME.
+  // As in a space file.
+  std::optional<std::string> cpus, gpus, gpu_memory, memory, time, unplaceable, setup;
+  std::vector<std::string> env;  // NAME=VALUE, or NAME.
   std::optional<int64_t> retries, priority;
 };
 
