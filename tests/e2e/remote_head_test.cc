@@ -134,14 +134,16 @@ TEST_F(RemoteHead, WhatAJobLeavesInItsFolderComesToTheClient) {
                        "", there_.path());
   here_.Write("train.sh",
               "mkdir -p $TUNE_DIR/plots; echo 1,0.5 > $TUNE_DIR/history.csv; echo x > "
-              "$TUNE_DIR/plots/a.svg; mkfifo $TUNE_DIR/pipe; exit 3\n");
+              "$TUNE_DIR/plots/a.svg; echo w > $TUNE_DIR/checkpoint_best.pt; mkfifo "
+              "$TUNE_DIR/pipe; exit 3\n");
   const ProgramResult ran = Ask({"submit", "--", "sh", "train.sh"});
   EXPECT_EQ(ran.exit_status, 3) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("tune: 1 link in this attempt's folder did not go to the tuner"));
   EXPECT_THAT(Ask({"files", "train", "--format", "csv"}).out, HasSubstr("plots/a.svg,2,"));
   const ProgramResult came = Ask({"files", "train", "--export", here_ / "came"});
   EXPECT_EQ(came.exit_status, 0) << came.err;
-  EXPECT_EQ(came.err, "3 files in came\n");
+  EXPECT_EQ(came.err, "4 files in came\n");
+  EXPECT_EQ(here_.Read("came/checkpoint_best.pt"), "w\n") << "it is no checkpoint of ours";
   EXPECT_EQ(here_.Read("came/history.csv"), "1,0.5\n");
   EXPECT_EQ(here_.Read("came/plots/a.svg"), "x\n");
   EXPECT_EQ(Ask({"files", "train", "--export", here_ / "came"}).exit_status, 2);

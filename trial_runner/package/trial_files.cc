@@ -74,10 +74,19 @@ Status MoveInto(const fs::path& from, const fs::path& folder) {
 
 }  // namespace
 
+bool IsOwnCheckpoint(std::string_view name) {
+  constexpr std::string_view kPrefix = "checkpoint_";
+  constexpr size_t kDigitsMin = 6;
+  if (!name.starts_with(kPrefix)) return false;
+  const std::string_view digits = name.substr(kPrefix.size(), kDigitsMin);
+  return digits.size() == kDigitsMin &&
+         digits.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 bool IsNoTrialFile(std::string_view name) {
   const bool is_of_attempt =
       name.starts_with("attempt_") && (name.ends_with(".log") || name.ends_with(kAside));
-  return is_of_attempt || name.starts_with("checkpoint_") || name.starts_with(kTrialFilesIncoming);
+  return is_of_attempt || IsOwnCheckpoint(name) || name.starts_with(kTrialFilesIncoming);
 }
 
 bool HasTrialFiles(const std::string& folder) {

@@ -33,7 +33,7 @@ void ClearFolderOfTrial(const std::string& folder, bool with_checkpoints) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename();
-    const bool is_kept = name.starts_with("checkpoint_") ? !with_checkpoints : IsNoTrialFile(name);
+    const bool is_kept = IsOwnCheckpoint(name) ? !with_checkpoints : IsNoTrialFile(name);
     if (!is_kept) found.push_back(it->path());
   }
   for (const fs::path& path : found) fs::remove_all(path, error);
