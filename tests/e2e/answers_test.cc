@@ -78,7 +78,7 @@ TEST_F(Answers, EachRepetitionAndEachRetrainingHasASeedOfItsOwn) {
       "echo seed $TUNE_SEED of $TUNE_SWEEP_SEED >> seeds\n"
       "awk -v s=$TUNE_SEED 'BEGIN {srand(s); print \"acc\", rand()}'\n");
   WriteSpace(kAccuracy, "samples: 2\nsearch: {algorithm: random, repeat: 3}\n");
-  ASSERT_EQ(Run().exit_status, 0);
+  ASSERT_TRUE(Succeeded(Run()));
   EXPECT_EQ(Query(folder_, "select count(*), count(distinct best_value) from trials"), Rows{"6|3"});
   const ProgramResult retrained = RunTune(folder_, {"retrain", "s", "--seeds", "3", "--cpus", "1"});
   EXPECT_EQ(retrained.exit_status, 0) << retrained.err;
@@ -142,7 +142,7 @@ TEST_F(Answers, ATrialThatReportsNanStopsAtItsFirstRungAndIsNotTheBest) {
   WriteScript(
       "for i in 1 2 3 4; do test \"$TUNE_TRIAL\" = 1 && echo acc nan || echo acc 0.$i; done\n");
   WriteSpace(kAccuracy, "samples: 3\nscheduler: {asha: {max_t: 4, grace_period: 1}}\n");
-  ASSERT_EQ(Run().exit_status, 0);
+  ASSERT_TRUE(Succeeded(Run()));
   EXPECT_EQ(Query(folder_, "select stop_reason, best_value is null from trials where number = 1"),
             Rows{"scheduler|1"});
   EXPECT_THAT(RunTune(folder_, {"best", "s"}).out, Not(HasSubstr("trial 1")));
@@ -151,10 +151,8 @@ TEST_F(Answers, ATrialThatReportsNanStopsAtItsFirstRungAndIsNotTheBest) {
 TEST_F(Answers, OfTwoObjectivesTableAndFrontShowTheSameReport) {
   WriteScript("for i in 1 2 3; do echo \"a: $i b: $((4 - i))\"; done\n");
   WriteSpace("  metrics: {a: {regex: 'a: {number}'}, b: {regex: 'b: {number}'}}\n", "samples: 2\n");
-  ASSERT_EQ(RunTune(folder_, {"run", folder_ / "space.yaml", "--cpus", "1", "--set",
-                              "metric=[a, b]", "--set", "mode=[max, max]"})
-                .exit_status,
-            0);
+  ASSERT_TRUE(Succeeded(RunTune(folder_, {"run", folder_ / "space.yaml", "--cpus", "1", "--set",
+                                          "metric=[a, b]", "--set", "mode=[max, max]"})));
   const ProgramResult table = RunTune(folder_, {"results", "s"});
   EXPECT_EQ(RunTune(folder_, {"results", "s", "--best"}).out, table.out);
   EXPECT_THAT(table.err, HasSubstr("each trial's last report that has all of a and b"));
@@ -172,8 +170,8 @@ TEST_F(Answers, AProgramThatHangsBeforeItsFirstReportIsToldWithTheRemedy) {
   }));
   EXPECT_THAT(told, AllOf(HasSubstr("trial 5 has been silent for"),
                           HasSubstr("tune stop s --trial 5 --now ends it")));
-  EXPECT_EQ(RunTune(folder_, {"stop", "s", "--trial", "5", "--now"}).exit_status, 0);
-  EXPECT_EQ(tune.Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder_, {"stop", "s", "--trial", "5", "--now"})));
+  EXPECT_TRUE(Succeeded(tune.Wait()));
 }
 
 TEST_F(Answers, AScriptThatMayNotBeReadIsToldBeforeAnythingRuns) {
@@ -210,7 +208,7 @@ TEST_F(Answers, HelpIsThereByEachOfItsWays) {
   EXPECT_EQ(RunTune(folder_, {"help", "run"}).out, RunTune(folder_, {"run", "--help"}).out);
   WriteScript("echo acc $1\n");
   WriteSpace(kAccuracy, "samples: 2\n");
-  ASSERT_EQ(Run().exit_status, 0);
+  ASSERT_TRUE(Succeeded(Run()));
   const ProgramResult why = RunTune(folder_, {"why", "s", "1"});
   EXPECT_THAT(why.out, HasSubstr("trial s/1"));
   EXPECT_EQ(RunTune(folder_, {"why", "s/1"}).out, why.out);

@@ -83,10 +83,10 @@ TEST(AskTell, WhatIsAskedAndToldStandsInTheDatabase) {
   const ProgramResult first = RunTune(folder, {"ask", "study.yaml"});
   EXPECT_EQ(first.exit_status, 0) << first.err;
   EXPECT_TRUE(first.out.starts_with("{\"trial\":0,\"config\":{\"x\":")) << first.out;
-  EXPECT_EQ(RunTune(folder, {"ask", "study.yaml", "--count", "2"}).exit_status, 0);
-  EXPECT_EQ(RunTune(folder, {"tell", "0", "0.5"}).exit_status, 0);
-  EXPECT_EQ(RunTune(folder, {"tell", "study", "1", "0.4", "--iteration", "2"}).exit_status, 0);
-  EXPECT_EQ(RunTune(folder, {"tell", "2", "--failed"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"ask", "study.yaml", "--count", "2"})));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"tell", "0", "0.5"})));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"tell", "study", "1", "0.4", "--iteration", "2"})));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"tell", "2", "--failed"})));
   EXPECT_EQ(Query(folder, "select number, status, iterations, best_value from trials"),
             (std::vector<std::string>{"0|TERMINATED|1|0.5", "1|RUNNING|2|0.4", "2|ERROR|0|"}));
   EXPECT_EQ(Query(folder, "select trial, iteration, value, metrics from reports"),
@@ -96,9 +96,9 @@ TEST(AskTell, WhatIsAskedAndToldStandsInTheDatabase) {
 TEST(AskTell, AFinalValueIsTheLastReport) {
   TestFolder folder;
   folder.Write("study.yaml", kSpace);
-  EXPECT_EQ(RunTune(folder, {"ask", "study.yaml"}).exit_status, 0);
-  EXPECT_EQ(RunTune(folder, {"tell", "0", "0.9", "--iteration", "1"}).exit_status, 0);
-  EXPECT_EQ(RunTune(folder, {"tell", "0", "0.1"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"ask", "study.yaml"})));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"tell", "0", "0.9", "--iteration", "1"})));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"tell", "0", "0.1"})));
   EXPECT_EQ(Query(folder, "select iterations, last_value, best_value, best_iteration from trials"),
             (std::vector<std::string>{"2|0.1|0.1|2"}));
   EXPECT_EQ(Query(folder, "select iteration, value from reports order by iteration"),
@@ -110,9 +110,9 @@ TEST(AskTell, AnInfiniteValueIsNoValue) {
   std::string space = kSpace;
   space.replace(space.find("min"), 3, "max");
   folder.Write("study.yaml", space);
-  EXPECT_EQ(RunTune(folder, {"ask", "study.yaml", "--count", "2"}).exit_status, 0);
-  EXPECT_EQ(RunTune(folder, {"tell", "0", "inf"}).exit_status, 0);
-  EXPECT_EQ(RunTune(folder, {"tell", "1", "0.5"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"ask", "study.yaml", "--count", "2"})));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"tell", "0", "inf"})));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"tell", "1", "0.5"})));
   EXPECT_EQ(Query(folder, "select number, best_value is null from trials"),
             (std::vector<std::string>{"0|1", "1|0"}));
 }
@@ -140,7 +140,7 @@ TEST(AskTell, ThoseWhoAskAndTellAtATimeWaitForEachOther) {
 TEST(AskTell, NumbersAreToldAsProgramsPrintThem) {
   TestFolder folder;
   folder.Write("study.yaml", kSpace);
-  ASSERT_EQ(RunTune(folder, {"ask", "study.yaml", "--count", "7"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"ask", "study.yaml", "--count", "7"})));
   const std::vector<std::string> told = {"nan", "+.5", "-1e-3", "inf", "-inf", "-.5", "-NaN"};
   for (size_t i = 0; i < told.size(); ++i) {
     const ProgramResult result = RunTune(folder, {"tell", std::to_string(i), told[i]});
@@ -161,20 +161,20 @@ TEST(AskTell, NumbersAreToldAsProgramsPrintThem) {
 TEST(AskTell, NumbersThatAShellReadFromALineAreTaken) {
   TestFolder folder;
   folder.Write("study.yaml", kSpace);
-  ASSERT_EQ(RunTune(folder, {"ask", "study.yaml", "--count", "2\r"}).exit_status, 0);
-  EXPECT_EQ(RunTune(folder, {"tell", "study/0\r", " 0.5\r", "--iteration=2\r"}).exit_status, 0);
-  EXPECT_EQ(RunTune(folder, {"tell", "1\r", "0.25\r"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"ask", "study.yaml", "--count", "2\r"})));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"tell", "study/0\r", " 0.5\r", "--iteration=2\r"})));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"tell", "1\r", "0.25\r"})));
   EXPECT_EQ(Query(folder, "select trial, iteration, value from reports"),
             (std::vector<std::string>{"1|2|0.5", "2|1|0.25"}));
   const ProgramResult csv = RunTune(folder, {"results", "--format", "csv"});
   EXPECT_EQ(csv.out.find('\r'), std::string::npos) << csv.out;
-  EXPECT_EQ(RunTune(folder, {"why", "1\r"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"why", "1\r"})));
 }
 
 TEST(AskTell, WhatATunerWouldDoIsRefusedWithTheReason) {
   TestFolder folder;
   folder.Write("study.yaml", kSpace);
-  ASSERT_EQ(RunTune(folder, {"ask", "study.yaml"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"ask", "study.yaml"})));
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"stop", "study"},
                                              {"pause", "study"},
@@ -220,7 +220,7 @@ TEST(AskTell, BadInputIsOneLineAndChangesNothing) {
   EXPECT_EQ(named.exit_status, 2);
   EXPECT_NE(named.err.find("a name that does not begin with '-'"), std::string::npos) << named.err;
   EXPECT_EQ(folder.Names(), std::vector<std::string>{"study.yaml"});
-  ASSERT_EQ(RunTune(folder, {"ask", "study.yaml"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"ask", "study.yaml"})));
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"tell", "7", "1"}, "tune: study: tell: the trial 7 was never asked for\n"},
       {{"tell", "x", "1"}, "tune: a value is missing; or write --failed\n"},
@@ -258,11 +258,11 @@ TEST(AskTell, ATellOfSeveralObjectivesHasAValueForEach) {
   TestFolder folder;
   folder.Write("study.yaml",
                "metric: [loss, latency]\nmode: [min, min]\nspace: {x: {uniform: [0, 1]}}\n");
-  ASSERT_EQ(RunTune(folder, {"ask", "study.yaml"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"ask", "study.yaml"})));
   const ProgramResult one = RunTune(folder, {"tell", "0", "1"});
   EXPECT_EQ(one.exit_status, 2);
   EXPECT_NE(one.err.find("expected a list of 2 numbers"), std::string::npos) << one.err;
-  EXPECT_EQ(RunTune(folder, {"tell", "0", "0.5", "12"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"tell", "0", "0.5", "12"})));
   EXPECT_EQ(Query(folder, "select metrics from reports"),
             std::vector<std::string>{"{\"loss\":0.5,\"latency\":12.0}"});
 }

@@ -106,7 +106,7 @@ TEST_P(CleanInterruptions, AreToldAndResumedToTheSameEnd) {
   EXPECT_NE(result.out.find("tune resume space"), std::string::npos) << result.out;
   EXPECT_EQ(Query(folder, "select status from experiments"),
             std::vector<std::string>{"INTERRUPTED"});
-  EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"resume"})));
   EXPECT_EQ(FinalTable(folder), UndisturbedTable(text));
 }
 
@@ -131,7 +131,7 @@ TEST(AwayFromTheTerminal, ASecondCtrlCEndsAtOnceAndLosesNothing) {
   EXPECT_EQ(result.out.find("space INTERRUPTED: "), 0u) << result.out;
   EXPECT_NE(result.out.find("tune resume space"), std::string::npos) << result.out;
   EXPECT_NE(kill(worker, 0), 0) << "the worker is left behind";
-  EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"resume"})));
   EXPECT_EQ(FinalTable(folder), UndisturbedTable(text));
 }
 
@@ -146,7 +146,7 @@ TEST(AwayFromTheTerminal, ALocalWorkerThatIsStoppedIsGivenUpAfterALeaseAndReplac
   kill(worker, SIGSTOP);
   ASSERT_TRUE(tune.WaitForText("the local worker was given up and is killed; started another one"));
   EXPECT_NE(kill(worker, 0), 0);
-  EXPECT_EQ(tune.Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(tune.Wait()));
   EXPECT_EQ(Query(folder, "select count(*) from attempts where outcome = 'lost'"),
             std::vector<std::string>{"1"});
   EXPECT_EQ(FinalTable(folder), UndisturbedTable(text));
@@ -161,7 +161,7 @@ TEST(AwayFromTheTerminal, AClosedTerminalIsACleanInterruption) {
   EXPECT_EQ(tune.Wait(), 129);
   EXPECT_EQ(Query(folder, "select status from experiments"),
             std::vector<std::string>{"INTERRUPTED"});
-  EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"resume"})));
 }
 
 TEST(AwayFromTheTerminal, CtrlCOnATerminalReachesTheSweepAndNotItsWorker) {
@@ -246,9 +246,9 @@ TEST(Detach, WhatIsWrongIsToldAsInTheForeground) {
         << second.err;
     EXPECT_EQ(second.out, "");
   }
-  EXPECT_EQ(tune.Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(tune.Wait()));
   const ProgramResult over = RunTune(folder, {"resume", "--detach"});
-  EXPECT_EQ(over.exit_status, 0);
+  EXPECT_TRUE(Succeeded(over));
   EXPECT_NE(over.err.find("nothing to resume"), std::string::npos) << over.err;
 }
 
@@ -264,7 +264,7 @@ TEST(Attach, CtrlCLeavesTheSweepRunning) {
   EXPECT_EQ(left.exit_status, 130);
   EXPECT_NE(left.err.find("the sweep goes on"), std::string::npos) << left.err;
   EXPECT_EQ(left.out, "");
-  EXPECT_EQ(tune.Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(tune.Wait()));
 }
 
 TEST(Attach, EndsAsTheSweepDid) {
@@ -304,7 +304,7 @@ TEST(Attach, ATunerThatIsKilledEndsItWithTheWayToGoOn) {
 TEST(Resume, AnotherSpaceIsRefusedWithTheDifference) {
   TestFolder folder;
   folder.Write("space.yaml", CurveSpace("0"));
-  ASSERT_EQ(RunTune(folder, {"run", "space.yaml", "--samples", "2"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", "space.yaml", "--samples", "2"})));
   std::string other = CurveSpace("0");
   other.replace(other.find("[0, 1]"), 6, "[0, 2]");
   folder.Write("other.yaml", other);
@@ -319,7 +319,7 @@ TEST(Resume, AnotherSpaceIsRefusedWithTheDifference) {
           .exit_status,
       2);
   EXPECT_EQ(RunTune(folder, {"resume", "--samples", "4", "--set", "mode=max"}).exit_status, 2);
-  EXPECT_EQ(RunTune(folder, {"resume", "--samples", "4", "--space", "space.yaml"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"resume", "--samples", "4", "--space", "space.yaml"})));
   EXPECT_EQ(Query(folder, "select count(*) from trials"), std::vector<std::string>{"4"});
 }
 

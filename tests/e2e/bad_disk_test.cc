@@ -75,7 +75,7 @@ TEST(BadDisk, NoRoomForADatabaseIsSaidAndNothingIsLeft) {
   EXPECT_EQ(nothing.exit_status, 2);
   EXPECT_NE(nothing.err.find("nothing to resume"), std::string::npos) << nothing.err;
   disk.Resize(64 << 20);
-  EXPECT_EQ(RunTune(folder, {"run", space, "--db", "small/tune.db"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"run", space, "--db", "small/tune.db"})));
   EXPECT_EQ(Query(folder, "select name, status from experiments", "small/tune.db"),
             std::vector<std::string>{"space|FINISHED"});
 }
@@ -276,7 +276,7 @@ TEST(BadDisk, OneThatMayNotBeWrittenIsNamedAndItsSweepsCanStillBeRead) {
   const SmallDisk disk(folder / "small", 16 << 20);
   if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
   const std::string space = folder.Write("space.yaml", Space("", 4));
-  ASSERT_EQ(RunTune(folder, {"run", space, "--db", "small/tune.db"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", space, "--db", "small/tune.db"})));
   disk.Protect();
   for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
            {"run", space, "--db", "small/tune.db"},
@@ -288,9 +288,9 @@ TEST(BadDisk, OneThatMayNotBeWrittenIsNamedAndItsSweepsCanStillBeRead) {
     EXPECT_NE(refused.err.find("writable"), std::string::npos) << refused.err;
     EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
   }
-  EXPECT_EQ(RunTune(folder, {"results", "--db", "small/tune.db"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"results", "--db", "small/tune.db"})));
   disk.Unprotect();
-  EXPECT_EQ(RunTune(folder, {"resume", "--samples", "5", "--db", "small/tune.db"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"resume", "--samples", "5", "--db", "small/tune.db"})));
 }
 
 // ---- damage
@@ -414,7 +414,7 @@ TEST(Damage, ADatabaseThatIsMovedOrRemovedUnderItsTunerInterruptsTheSweepAndLose
 TEST(Damage, WhatIsReadFromADamagedIndexIsToldToBeInDoubtAndNothingIsWrittenUponIt) {
   TestFolder folder;
   const std::string space = folder.Write("space.yaml", Space("    seconds: 0\n", 4));
-  ASSERT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", space})));
   for (const char* const question : {"best", "results", "status"}) {
     EXPECT_EQ(RunTune(folder, {question}).err.find("may be wrong"), std::string::npos) << question;
   }
@@ -513,7 +513,7 @@ TEST(Damage, AnotherProgramOfSqlitesMayWriteBesideTheTuner) {
                          "wal_checkpoint' > /dev/null")
                             .c_str()),
             0);
-  EXPECT_EQ(tune.Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(tune.Wait()));
 }
 
 TEST(Damage, TheIndexOfTheWalMayBeGarbageOrMissing) {
@@ -544,7 +544,7 @@ TEST(Damage, AWalWithoutItsDatabaseIsNotThrownAway) {
 TEST(Damage, ADatabaseCutOrOverwrittenIsRefusedAndStaysAsItIs) {
   TestFolder folder;
   const std::string text = Space("", 60);
-  ASSERT_EQ(RunTune(folder, {"run", folder.Write("space.yaml", text)}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", folder.Write("space.yaml", text)})));
   const std::string whole = ReadBytes(folder / "tune.db");
   ASSERT_GT(whole.size(), 90'000u);
   const auto expect_refused = [&](const std::string& what, const std::string& bytes) {
@@ -571,7 +571,7 @@ TEST(Damage, ADatabaseCutOrOverwrittenIsRefusedAndStaysAsItIs) {
     expect_refused("garbage in page " + std::to_string(page + 1), bytes);
   }
   WriteBytes(folder / "tune.db", whole);
-  EXPECT_EQ(RunTune(folder, {"resume", "--samples", "61"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"resume", "--samples", "61"})));
 }
 
 TEST(Damage, AJournalThatWasEditedIsToldAndChangesNothing) {

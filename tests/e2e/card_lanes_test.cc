@@ -101,8 +101,8 @@ TEST_F(CardLanes, OfASweepThatGoesOnAreLimitedByWhatWasKnownWhenItBegan) {
     tune.Signal(SIGTERM);
     EXPECT_EQ(tune.Wait().exit_status, 143);
   }
-  ASSERT_EQ(Tune({"delete", "space", "--yes"}).exit_status, 0);
-  ASSERT_EQ(Tune({"delete", "space-2", "--yes"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Tune({"delete", "space", "--yes"})));
+  ASSERT_TRUE(Succeeded(Tune({"delete", "space-2", "--yes"})));
   const ProgramResult resumed = Tune({"resume", "--cpus", "8"});
   EXPECT_EQ(resumed.exit_status, 0) << resumed.err;
   EXPECT_EQ(MostLanes(), Rows{"3|4"});

@@ -92,7 +92,7 @@ TEST(Checkpoint, CtrlCSavesWhatTheLastOneDoesNotHold) {
   TestFolder folder;
   RunAndInterrupt(folder, folder.Write("space.yaml", text));
   EXPECT_EQ(Query1(folder, "select count(*), max(state) from checkpoints"), "1|durable");
-  EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"resume"})));
   ExpectToHaveGoneOnFromTheLastReport(folder);
   EXPECT_EQ(FinalTable(folder), UndisturbedTable(text));
 }
@@ -112,7 +112,7 @@ TEST(Checkpoint, WhatIsStoppedOrPausedNowSavesNothingMore) {
     TestFolder folder;
     Program tune(folder, "tune", {"run", folder.Write("space.yaml", CurveSweep(kSlow, kRare))});
     WaitUntilUnderWay(folder, tune);
-    EXPECT_EQ(RunTune(folder, {verb, "--trial", "0", "--now"}).exit_status, 0);
+    EXPECT_TRUE(Succeeded(RunTune(folder, {verb, "--trial", "0", "--now"})));
     WaitForRows(folder, "select outcome from attempts", {"stopped"});
     tune.Signal(SIGINT);
     tune.Wait();

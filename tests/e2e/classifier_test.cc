@@ -80,7 +80,7 @@ TEST(Classifier, AModelOfATrialThatWasStoppedHasNoTestScores) {
   const std::string space =
       folder.Write("space.yaml",
                    std::string(kSpace) + "stop: {training_iteration: 2}\ncheckpoint: {every: 1}\n");
-  ASSERT_EQ(RunTune(folder, {"run", space, "--samples", "1"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", space, "--samples", "1"})));
   const ProgramResult exported = RunTune(folder, {"best", "--export", "model"});
   ASSERT_EQ(exported.exit_status, 0) << exported.err;
   EXPECT_THAT(exported.out, Not(HasSubstr("test ")));
@@ -92,7 +92,7 @@ TEST(Classifier, TheBestEpochIsExportedThoughItHasNoCheckpointOfItsOwn) {
   TestFolder folder;
   const std::string space =
       folder.Write("space.yaml", std::string(kSpace) + "checkpoint: {every: 50}\n");
-  ASSERT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", space})));
   const std::vector<std::string> best =
       Query(folder, "select best_iteration from trials order by best_value desc, number limit 1");
   const ProgramResult exported = RunTune(folder, {"best", "--export", "model"});

@@ -64,7 +64,7 @@ TEST_F(ClusterTest, WorkersComeForWorkAndGoWhenThereIsNoneAndDownLeavesNothing) 
   EXPECT_THAT(cloud_.Machines(), IsEmpty());
   folder_.Write("space.yaml",
                 CurveSweep("    iterations: 3\n    seconds: 0.05\n", "samples: 12\n"));
-  ASSERT_EQ(Tune({"submit", "space.yaml"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Tune({"submit", "space.yaml"})));
   WaitForRows(folder_, "select status from experiments", {"FINISHED"});
   EXPECT_EQ(Query(folder_, "select count(*) from trials where status = 'TERMINATED'"),
             std::vector<std::string>{"12"});
@@ -90,11 +90,11 @@ TEST_F(ClusterTest, RunBringsAClusterUpAndDownAgainAndLeavesOneThatWasUp) {
             std::vector<std::string>{"4"});
   EXPECT_THAT(cloud_.Machines(), IsEmpty());
   EXPECT_FALSE(std::filesystem::exists(folder_ / "tune.db.lock"));
-  ASSERT_EQ(Tune({"cluster", "up"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Tune({"cluster", "up"})));
   const ProgramResult again =
       Tune({"run", "space.yaml", "--cluster", "cluster.yaml", "--name", "b"});
   EXPECT_EQ(again.exit_status, 0) << again.err;
-  EXPECT_EQ(Tune({"cluster", "status"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(Tune({"cluster", "status"})));
 }
 
 TEST_F(ClusterTest, InterruptedRunTakesItsClusterDownAndItsSweepGoesOnWithTheNext) {
@@ -111,7 +111,7 @@ TEST_F(ClusterTest, InterruptedRunTakesItsClusterDownAndItsSweepGoesOnWithTheNex
   EXPECT_THAT(ended.err,
               HasSubstr("is interrupted; it goes on with: tune cluster up cluster.yaml"));
   EXPECT_THAT(cloud_.Machines(), IsEmpty());
-  ASSERT_EQ(Tune({"cluster", "up"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Tune({"cluster", "up"})));
   WaitForRows(folder_, "select from_iteration >= 3 from attempts where outcome = 'running'", {"1"});
 }
 
@@ -156,10 +156,10 @@ TEST_F(ClusterTest, WorkerThatNeverJoinsIsGivenUpAndSaid) {
 
 TEST_F(ClusterTest, HeadThatIsKilledFindsItsWorkersAgainAndStartsNoneTwice) {
   cloud_.WriteFile("    min: 2\n    max: 2\n");
-  ASSERT_EQ(Tune({"cluster", "up"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Tune({"cluster", "up"})));
   folder_.Write("space.yaml",
                 CurveSweep("    iterations: 40\n    seconds: 0.05\n", "samples: 2\n"));
-  ASSERT_EQ(Tune({"submit", "space.yaml"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Tune({"submit", "space.yaml"})));
   WaitForReports(folder_, 3);
   const std::vector<std::string> before = cloud_.Machines();
   KillHead(folder_);
@@ -190,7 +190,7 @@ TEST_F(ClusterTest, HeadThatIsKilledWhileItAsksHasAsManyMachinesInTheEndAndAsksF
 
 TEST_F(ClusterTest, DownGivesBackWhatAKilledHeadHasLeft) {
   cloud_.WriteFile("    min: 2\n    max: 2\n");
-  ASSERT_EQ(Tune({"cluster", "up"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Tune({"cluster", "up"})));
   KillHead(folder_);
   ProgramResult status = Tune({"cluster", "status"});
   EXPECT_EQ(status.exit_status, 1);
@@ -202,7 +202,7 @@ TEST_F(ClusterTest, DownGivesBackWhatAKilledHeadHasLeft) {
 
 TEST_F(ClusterTest, SecondHeadForAClusterFileIsRefused) {
   cloud_.WriteFile("    max: 2\n");
-  ASSERT_EQ(Tune({"cluster", "up"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Tune({"cluster", "up"})));
   const ProgramResult other = Tune({"--db", folder_ / "other.db", "cluster", "up", "cluster.yaml"});
   EXPECT_EQ(other.exit_status, 2) << other.err;
   EXPECT_THAT(other.err, HasSubstr("another head has this cluster"));
@@ -214,7 +214,7 @@ TEST_F(ClusterTest, TrialThatWaitsForAPoolIsNotGivenUp) {
   ASSERT_EQ(Tune({"cluster", "up", "cluster.yaml", "--wait", "0s"}).exit_status, 1);
   folder_.Write("space.yaml",
                 CurveSweep("    iterations: 1\n", "samples: 1\nlimits: {unplaceable: 300ms}\n"));
-  ASSERT_EQ(Tune({"submit", "space.yaml"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Tune({"submit", "space.yaml"})));
   while (State().Find("waiting")->AsList().empty()) {
   }
   EXPECT_THAT(Tune({"queue", "--format", "json"}).out, HasSubstr("the cloud is closed"));

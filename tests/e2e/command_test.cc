@@ -320,7 +320,7 @@ TEST_F(Command, AChildThatForksAndLeavesEndsWithItsTrial) {
   NamedPipe pids(folder_ / "pids");
   Program tune(folder_, "tune", {"run", folder_.Write("space.yaml", ScriptSweep())});
   const AwaitedEnd child(pids.Number());
-  EXPECT_EQ(tune.Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(tune.Wait()));
   EXPECT_TRUE(child.IsThere());
   EXPECT_THAT(Outcomes(), ElementsAre("completed|"));
 }
@@ -347,15 +347,15 @@ TEST_F(Command, AProgramThatEndsBeforeWhatItStartedIsInDoubt) {
 
 TEST_F(Command, ACheckpointWhoseFilesWereChangedIsToldByAllThatReadIt) {
   WriteScript("echo 12345678 > w; tune report acc=1 --checkpoint w\n");
-  ASSERT_EQ(Run(ScriptSweep("samples: 1\n")).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Run(ScriptSweep("samples: 1\n"))));
   std::string saved;
   for (const auto& entry : fs::recursive_directory_iterator(folder_ / "tune.artifacts")) {
     if (entry.path().filename() == "w" && entry.path().parent_path().filename() == "data") {
       saved = entry.path();
     }
   }
-  ASSERT_EQ(RunTune(folder_, {"doctor"}).exit_status, 0);
-  ASSERT_EQ(RunTune(folder_, {"best", "--export", folder_ / "whole"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder_, {"doctor"})));
+  ASSERT_TRUE(Succeeded(RunTune(folder_, {"best", "--export", folder_ / "whole"})));
   std::ofstream(saved) << "12345679\n";  // Of the same size.
   const std::string damage = "data/w in it is not what was written";
   const ProgramResult doctor = RunTune(folder_, {"doctor"});
@@ -392,7 +392,7 @@ TEST_F(Command, AProgramThatCannotBeStartedIsToldBeforeAnythingStarts) {
 TEST_F(Command, AResumeWhoseFolderWasMovedIsRefusedAndGoesOnWhereItIsNow) {
   fs::create_directory(folder_ / "code");
   WriteScript("tune report acc=1\n", "code/trial.sh");
-  ASSERT_EQ(Run(ScriptSweep("samples: 1\n", "  working_dir: code\n")).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Run(ScriptSweep("samples: 1\n", "  working_dir: code\n"))));
   fs::rename(folder_ / "code", folder_ / "moved");
   const ProgramResult refused = RunTune(folder_, {"resume", "--samples", "2"});
   EXPECT_NE(refused.exit_status, 0);
@@ -596,9 +596,9 @@ TEST_F(Command, SetupIsDoneOnceForAllSweepsThatNeedTheSame) {
 TEST_F(Command, ASetupThatChangesTheFolderItselfIsDoneForEachSweep) {
   WriteScript("cat built; tune report acc=1\n");
   const std::string space = ScriptSweep("samples: 2\n", "  setup: [\"echo . > built\"]\n");
-  ASSERT_EQ(Run(space, {"--db", "a.db"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Run(space, {"--db", "a.db"})));
   fs::remove(folder_ / "built");
-  EXPECT_EQ(Run(space, {"--db", "b.db"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(Run(space, {"--db", "b.db"})));
 }
 
 TEST_F(Command, ASetupThatFailsIsTold) {

@@ -101,9 +101,8 @@ TEST(Control, ANoteAndTagsAreWrittenToAnySweepAtAnyTime) {
   folder.Write("small.yaml", small);
   EXPECT_EQ(RunTune(folder, {"run", "small.yaml", "--tag", "a b"}).exit_status, 2);
   EXPECT_FALSE(std::filesystem::exists(folder / "tune.db")) << "nothing is begun";
-  ASSERT_EQ(
-      RunTune(folder, {"run", "small.yaml", "--tag", "team=vision", "--tag", "old"}).exit_status,
-      0);
+  ASSERT_TRUE(
+      Succeeded(RunTune(folder, {"run", "small.yaml", "--tag", "team=vision", "--tag", "old"})));
   EXPECT_EQ(RunTune(folder, {"note"}).out, "small: old team=vision\n");
   EXPECT_TRUE(Says(RunTune(folder, {"note", "small", "it's over\n2", "--untag", "old"}), 0,
                    "small: team=vision\n  it's over\n  2\n"));
@@ -177,7 +176,7 @@ TEST(Control, AnyLimitCanBeSetWhileASweepGoesOn) {
 TEST(Control, ASweepWhoseTimeWasUpGoesOnWithMore) {
   TestFolder folder;
   folder.Write("space.yaml", CurveSpace(5, "0.02") + "limits: {sweep_time: 10ms}\n");
-  ASSERT_EQ(RunTune(folder, {"run", "space.yaml", "--cpus", "1"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", "space.yaml", "--cpus", "1"})));
   EXPECT_NE(Query(folder, "select count(*) from trials"), Rows{"4"});
   EXPECT_TRUE(Says(RunTune(folder, {"resume", "--set", "seed=4"}), 2, "seed: it keys every draw"));
   EXPECT_TRUE(Says(RunTune(folder, {"resume", "--set", "samples=2"}), 2, "tune resume --samples"));
@@ -316,13 +315,13 @@ TEST(Control, WhatIsWrongIsOneLineAndChangesNothing) {
 TEST(Control, ASweepOtherThanTheOneThatRunsHasToWait) {
   TestFolder folder;
   folder.Write("first.yaml", CurveSpace(1, "0"));
-  ASSERT_EQ(RunTune(folder, {"run", "first.yaml"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", "first.yaml"})));
   const auto tune = RunTwo(folder, CurveSpace(kForever, "0.01"));
   const ProgramResult other = RunTune(folder, {"stop", "first"});
   EXPECT_TRUE(Says(other, 1, "which runs space; first can be changed when that one has ended"));
   EXPECT_NE(other.err.find("pid " + std::to_string(tune->pid())), std::string::npos) << other.err;
   EXPECT_TRUE(Says(RunTune(folder, {"stop"}), 0, "space stops"));  // The one that runs.
-  EXPECT_EQ(tune->Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(tune->Wait()));
   EXPECT_TRUE(Says(RunTune(folder, {"stop", "first"}), 2, "first is over (FINISHED)"));
 }
 
@@ -338,7 +337,7 @@ TEST(Control, CommandsAtOnceAreTakenOneAfterTheOther) {
   }
   for (const auto& command : commands) EXPECT_TRUE(Says(command->Wait(), 0, "max_concurrent"));
   EXPECT_TRUE(Says(RunTune(folder, {"stop", "--now"}), 0, "stops"));
-  EXPECT_EQ(tune->Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(tune->Wait()));
   EXPECT_EQ(Query(folder, "select count(*) from journal_rows where events glob '*[[]\\\"n\\\",*'"),
             Rows{std::to_string(kCount)});
 }
@@ -398,7 +397,7 @@ TEST(Control, APausedSweepCanBeInterruptedAndGoesOnUnpaused) {
 TEST(Control, ADetachedSweepIsStoppedFromAnywhere) {
   TestFolder folder;
   folder.Write("space.yaml", CurveSpace(kForever, "0.01"));
-  ASSERT_EQ(RunTune(folder, {"run", "space.yaml", "--detach"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", "space.yaml", "--detach"})));
   Program attach(folder, "tune", {"attach"});
   ASSERT_TRUE(attach.WaitForText("attached to space"));
   EXPECT_TRUE(Says(RunTune(folder, {"stop"}), 0, "space stops"));

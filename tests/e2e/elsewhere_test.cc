@@ -97,8 +97,8 @@ class Elsewhere : public ::testing::Test {
   }
   // On this worker, with no attempt that counts against them.
   void ExpectFourTrialsEndWell(Program& worker, Program& tune) const {
-    EXPECT_EQ(worker.Wait().exit_status, 0);
-    EXPECT_EQ(tune.Wait().exit_status, 0);
+    EXPECT_TRUE(Succeeded(worker.Wait()));
+    EXPECT_TRUE(Succeeded(tune.Wait()));
     EXPECT_EQ(Rows("select count(*) from attempts where outcome not in ('completed', 'preempted')"),
               std::vector<std::string>{"0"});
     EXPECT_EQ(Rows("select count(*) from trials where status = 'TERMINATED'"),
@@ -163,8 +163,8 @@ TEST_F(Elsewhere, AWorkerThatSeesTheSameFolderUsesIt) {
   Space();
   const auto tune = StartTuner();
   const auto worker = StartWorker("", "cache", true);
-  EXPECT_EQ(worker->Wait().exit_status, 0);
-  EXPECT_EQ(tune->Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(worker->Wait()));
+  EXPECT_TRUE(Succeeded(tune->Wait()));
   EXPECT_THAT(NamesIn(home_ / "code"),
               ElementsAre("lib", "ran-0", "ran-1", "ran-2", "ran-3", "trial.sh"));
   EXPECT_FALSE(fs::exists(away_ / "cache/packages"));
@@ -193,7 +193,7 @@ TEST_F(Elsewhere, WhatATrialLeavesInItsFolderComesToTheTunerAndGoesOnWithIt) {
   const auto first = StartWorker();
   WaitForReports(home_, 1);
   first->Signal(SIGTERM);
-  EXPECT_EQ(first->Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(first->Wait()));
   const std::string trial = "tune.artifacts/space/0";
   EXPECT_EQ(home_.Read(trial + "/history.csv"), "1\n") << "of an attempt that was given back, too";
   fs::remove_all(away_ / "cache");
@@ -230,8 +230,8 @@ TEST_F(Elsewhere, ACutConnectionIsGoneOnFrom) {
   ASSERT_TRUE(worker->WaitForText("trying again"));
   EXPECT_GE(fetched(), 300'000u);
   rig.Heal();
-  EXPECT_EQ(worker->Wait().exit_status, 0);
-  EXPECT_EQ(tune->Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(worker->Wait()));
+  EXPECT_TRUE(Succeeded(tune->Wait()));
   EXPECT_EQ(Rows("select outcome, count(*) from attempts"),
             std::vector<std::string>{"completed|4"});
 }
@@ -333,7 +333,7 @@ TEST_F(Elsewhere, AProgramThatAParameterNamesIsTheConfigurationsMatter) {
               "mode: max\nspace: {program: {grid_search: [./trial.sh, ./no-such.sh]}}\n");
   const auto tune = StartTuner();
   const auto worker = StartWorker();
-  EXPECT_EQ(worker->Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(worker->Wait()));
   tune->Wait();
   EXPECT_EQ(Rows("select outcome, count(*) from attempts group by outcome order by outcome"),
             (std::vector<std::string>{"bad_config|1", "completed|1"}));

@@ -37,7 +37,7 @@ std::map<std::string, std::string> Runs(const std::string& folder) {
 TEST(Export, ASweepOpensInEveryForm) {
   const TestFolder folder;
   const std::string space = CurveSweep("    iterations: 9\n", kAsha) + "samples: 8\n";
-  ASSERT_EQ(RunTune(folder, {"run", folder.Write("space.yaml", space)}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", folder.Write("space.yaml", space)})));
   for (const char* format : {"csv", "jsonl", "tensorboard", "optuna", "mlflow"}) {
     const ProgramResult result = RunTune(folder, {"export", "space", "--to", format, format});
     EXPECT_EQ(result.exit_status, 0) << result.err;
@@ -70,12 +70,12 @@ TEST(Export, LiveEventFilesOfAKilledSweepEndAsAnExportOfIt) {
   }
   const ProgramResult resumed = RunTune(folder, {"resume", "--cpus", "2", "--log", "tensorboard"});
   ASSERT_EQ(resumed.exit_status, 0) << resumed.err;
-  ASSERT_EQ(RunTune(folder, {"export", "--to", "tensorboard", "runs"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"export", "--to", "tensorboard", "runs"})));
   const auto live = Runs(folder / "tune.artifacts/space/tensorboard");
   EXPECT_EQ(live.size(), 8u);
   EXPECT_EQ(live, Runs(folder / "runs"));
   // The sweep that is over goes on without a word of them.
-  EXPECT_EQ(RunTune(folder, {"gc"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"gc"})));
   EXPECT_EQ(Runs(folder / "tune.artifacts/space/tensorboard"), live);
 }
 

@@ -53,7 +53,7 @@ TEST(Head, WhatIsOverGoesWhenItsTimeHasComeButForWhatIsToBeKept) {
   const std::string small =
       CurveSweep("    iterations: 2\n    checkpoint_bytes: 1000\n", "samples: 2\n");
   for (const Rows& more : {Rows{}, Rows{"--name", "kept", "--tag", "keep"}}) {
-    EXPECT_EQ(Submit(folder, "small", small, more).exit_status, 0);
+    EXPECT_TRUE(Succeeded(Submit(folder, "small", small, more)));
   }
   const ProgramResult endless = Submit(folder, "endless", kEndless);
   EXPECT_EQ(endless.exit_status, 0) << endless.err;
@@ -121,7 +121,7 @@ TEST(Head, WhatIsAskedOfOneSweepConcernsNoOtherOne) {
   EXPECT_THAT(RunTune(folder, {"pause", "one", "--now"}).out, HasSubstr("one is paused"));
   EXPECT_THAT(RunTune(folder, {"status", "one"}).out, HasSubstr("one: PAUSED"));
   EXPECT_THAT(RunTune(folder, {"status", "two"}).out, HasSubstr("two: RUNNING"));
-  EXPECT_EQ(RunTune(folder, {"set", "two", "max_concurrent=2"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"set", "two", "max_concurrent=2"})));
   WaitForRows(folder, "select count(*) from trials where status = 'RUNNING' and experiment = 2",
               {"2"});
 
@@ -130,10 +130,10 @@ TEST(Head, WhatIsAskedOfOneSweepConcernsNoOtherOne) {
   const ProgramResult again = RunTune(folder, {"stop", "two"});
   EXPECT_EQ(again.exit_status, 2);
   EXPECT_THAT(again.err, HasSubstr("two is over (STOPPED)"));
-  EXPECT_EQ(RunTune(folder, {"unpause", "one"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"unpause", "one"})));
   WaitForRows(folder, "select count(*) > 0 from trials where status = 'RUNNING' and experiment = 1",
               {"1"});
-  EXPECT_EQ(RunTune(folder, {"stop", "one", "--now"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"stop", "one", "--now"})));
   WaitForEnd(folder, "one", "STOPPED");
 }
 
@@ -207,7 +207,7 @@ TEST(Head, GoesOnWithOneThatHasEndedAndDeletesIt) {
   TestFolder folder;
   const auto head = StartHead(folder);
   const std::string space = CurveSweep("    iterations: 3\n", "samples: 2\n");
-  EXPECT_EQ(Submit(folder, "one", space).exit_status, 0);
+  EXPECT_TRUE(Succeeded(Submit(folder, "one", space)));
   WaitForEnd(folder, "one");
   EXPECT_THAT(RunTune(folder, {"resume", "one"}).err, HasSubstr("nothing to resume"));
   EXPECT_THAT(RunTune(folder, {"resume", "one", "--cpus", "1"}).err,
@@ -221,13 +221,13 @@ TEST(Head, GoesOnWithOneThatHasEndedAndDeletesIt) {
   WaitForRows(folder, "select count(*) from trials where stop_reason = 'completed'", {"5"});
   WaitForEnd(folder, "one");
 
-  EXPECT_EQ(Submit(folder, "two", kEndless).exit_status, 0);
+  EXPECT_TRUE(Succeeded(Submit(folder, "two", kEndless)));
   EXPECT_THAT(RunTune(folder, {"delete", "two", "--yes"}).err, HasSubstr("two runs; end it first"));
   const ProgramResult deleted = RunTune(folder, {"delete", "one", "--yes"});
   EXPECT_EQ(deleted.exit_status, 0) << deleted.err;
   EXPECT_EQ(Query(folder, "select name from experiments"), Rows{"two"});
   EXPECT_FALSE(std::filesystem::exists(folder / "tune.artifacts/one"));
-  EXPECT_EQ(RunTune(folder, {"set", "two", "priority=7"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"set", "two", "priority=7"})));
   EXPECT_THAT(RunTune(folder, {"queue"}).out, HasSubstr("7"));
 }
 
@@ -249,7 +249,7 @@ TEST(Head, WhoIsAttachedStaysOverItsDeath) {
 TEST(Head, WhoIsAttachedIsToldWhyNothingRuns) {
   TestFolder folder;
   const auto head = StartHead(folder, {"--cpus", "1", "--listen", "127.0.0.1:0"});
-  ASSERT_EQ(Submit(folder, "large", kEndless + "resources: {cpu: 64}\n").exit_status, 0);
+  ASSERT_TRUE(Succeeded(Submit(folder, "large", kEndless + "resources: {cpu: 64}\n")));
   Program attached(folder, "tune", {"attach", "large"});
   EXPECT_TRUE(attached.WaitForText("large waits: can run on no worker that is there"));
 }
@@ -295,7 +295,7 @@ TEST(Head, InTheBackgroundItSaysHowWorkersJoin) {
   ASSERT_EQ(started.exit_status, 0) << started.err;
   EXPECT_THAT(started.out, HasSubstr("the head runs (pid "));
   EXPECT_THAT(started.out, HasSubstr("tune worker --connect 127.0.0.1:"));
-  EXPECT_EQ(Submit(folder, "one", AshaSpace(0)).exit_status, 0);
+  EXPECT_TRUE(Succeeded(Submit(folder, "one", AshaSpace(0))));
   WaitForEnd(folder, "one");
   const pid_t pid = std::atoi(started.out.c_str() + started.out.find("(pid ") + 5);
   ASSERT_GT(pid, 1);

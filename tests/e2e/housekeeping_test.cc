@@ -26,7 +26,7 @@ const std::string kWithCheckpoints =
 
 TEST(Why, ExplainsATrialOfARealSweep) {
   TestFolder folder;
-  ASSERT_EQ(RunTune(folder, {"run", folder.Write("space.yaml", kSpace)}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", folder.Write("space.yaml", kSpace)})));
   const std::vector<std::string> stopped =
       Query(folder, "select number from trials where stop_reason = 'scheduler' order by number");
   ASSERT_FALSE(stopped.empty());
@@ -41,7 +41,7 @@ TEST(Provenance, AResumeSaysWhatIsNotAsItWas) {
   if (std::system((git + "init -q 2>/dev/null").c_str()) != 0) GTEST_SKIP() << "no git here";
   const std::string space = folder.Write("space.yaml", kSpace);
   ASSERT_EQ(std::system((git + "add space.yaml && " + git + "commit -q -m first").c_str()), 0);
-  ASSERT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", space})));
   EXPECT_EQ(Query(folder,
                   "select length(json_extract(provenance, '$.git.commit')), json_extract("
                   "provenance, '$.git.dirty') from experiments"),
@@ -92,7 +92,7 @@ TEST(Provenance, TrialsThatRunAChangedProgramAreInDoubtUntilItIsAsItWas) {
                    "trainable:\n  command: [python3, train.py, '{x}']\n"
                    "  metrics: {loss: {regex: 'loss: {number}'}}\n"
                    "metric: loss\nmode: min\nseed: 7\nspace: {x: {uniform: [0, 1]}}\n");
-  ASSERT_EQ(RunTune(folder, {"run", space, "--samples", "2"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", space, "--samples", "2"})));
   folder.Write("model.py", "def loss(x):\n    return x * x - 1\n");
   const ProgramResult changed = RunTune(folder, {"resume", "--samples", "4"});
   EXPECT_EQ(changed.exit_status, 0) << changed.err;
@@ -102,7 +102,7 @@ TEST(Provenance, TrialsThatRunAChangedProgramAreInDoubtUntilItIsAsItWas) {
       << changed.out << changed.err;
   EXPECT_NE(changed.out.find("1 more trial alike"), std::string::npos) << changed.out;
   folder.Write("model.py", model);
-  ASSERT_EQ(RunTune(folder, {"resume", "--samples", "5"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"resume", "--samples", "5"})));
   EXPECT_EQ(
       Query(folder,
             "select number from notes join trials on trials.id = notes.trial order by number"),
@@ -116,7 +116,7 @@ TEST(Backup, TakenWhileASweepRunsGoesOnToTheSameAnswer) {
   const ProgramResult backup = RunTune(folder, {"backup", "copy.db"});
   ASSERT_EQ(backup.exit_status, 0) << backup.err;
   EXPECT_EQ(backup.err, "");
-  ASSERT_EQ(tune.Wait().exit_status, 0);
+  ASSERT_TRUE(Succeeded(tune.Wait()));
   ASSERT_EQ(Query(folder, "select count(*) from trials where status = 'TERMINATED'"),
             std::vector<std::string>{"12"});
 
@@ -162,14 +162,14 @@ TEST(Gc, LeavesAPersonsLinkToArtifactsElsewhere) {
   std::filesystem::create_directory(folder / "big");
   std::filesystem::create_directory_symlink("big", folder / "tune.artifacts");
   const std::string space = folder.Write("space.yaml", kWithCheckpoints);
-  ASSERT_EQ(RunTune(folder, {"run", space, "--samples", "2"}).exit_status, 0);
-  EXPECT_EQ(RunTune(folder, {"gc"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", space, "--samples", "2"})));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"gc"})));
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "tune.artifacts"));
-  ASSERT_EQ(RunTune(folder, {"resume", "--samples", "3"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"resume", "--samples", "3"})));
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "tune.artifacts"));
   const ProgramResult best = RunTune(folder, {"best", "--export", "best"});
   EXPECT_EQ(best.exit_status, 0) << best.err;
-  ASSERT_EQ(RunTune(folder, {"delete", "space", "--yes"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"delete", "space", "--yes"})));
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "tune.artifacts"));
 }
 
@@ -179,7 +179,7 @@ TEST(Results, TakeParametersWhoseNamesDifferInCaseAlone) {
       folder.Write("space.yaml",
                    "trainable: {curve: {value: n, iterations: 2}}\nmetric: acc\nmode: max\n"
                    "space: {n: {choice: [1]}, N: {choice: [2]}, Status: {choice: [3]}}\n");
-  ASSERT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", space})));
   const ProgramResult found =
       RunTune(folder, {"results", "--where", "n = 1 and \"param.N\" = 2 and \"param.Status\" = 3",
                        "--sort", "N", "--format", "csv", "--columns", "number"});
@@ -197,7 +197,7 @@ TEST(Results, TakeParametersWhoseNamesDifferInCaseAlone) {
 TEST(Doctor, FindsARealSweepWholeAndNamesWhatIsNot) {
   TestFolder folder;
   const std::string space = folder.Write("space.yaml", kSpace + "failure: {max_failures: 50}\n");
-  ASSERT_EQ(RunTune(folder, {"run", space, "--set", "trainable.curve.crash=0.1"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", space, "--set", "trainable.curve.crash=0.1"})));
   const ProgramResult well = RunTune(folder, {"doctor"});
   EXPECT_EQ(well.exit_status, 0) << well.out << well.err;
   EXPECT_NE(well.out.find("comes to the same trials"), std::string::npos) << well.out;
@@ -256,7 +256,7 @@ TEST(Delete, OfALivingSweepNamesItsTunerAndOfAnEndedOneLeavesNothing) {
   EXPECT_EQ(deleted.exit_status, 0) << deleted.err;
   EXPECT_EQ(Query(folder, "select count(*) from experiments"), std::vector<std::string>{"0"});
   // The name is free again.
-  ASSERT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", space})));
   EXPECT_EQ(Query(folder, "select name from experiments"), std::vector<std::string>{"space"});
 }
 

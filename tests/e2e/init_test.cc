@@ -90,7 +90,7 @@ TEST_F(BeforeTheStart, InitNeverWritesOverAFile) {
   const ProgramResult printed = RunTune(folder_, {"init", "a.py", "-o", "-"});
   EXPECT_EQ(printed.exit_status, 0) << printed.err;
   EXPECT_THAT(printed.out, HasSubstr("command: [python3, a.py]"));
-  EXPECT_EQ(RunTune(folder_, {"init", "a.py", "--force"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder_, {"init", "a.py", "--force"})));
   EXPECT_THAT(ReadAll(folder_ / "space.yaml"), HasSubstr("command: [python3, a.py]"));
   EXPECT_THAT(RunTune(folder_, {"init", "none.py"}).err,
               HasSubstr("none.py: there is no such file"));
@@ -292,15 +292,14 @@ TEST_F(BeforeTheStart, ASpaceInWhichNothingVariesIsTold) {
 
 TEST_F(BeforeTheStart, ADryRunLooksForTheEarlierSweep) {
   WriteScript("tune report acc=1");
-  ASSERT_EQ(
-      Run(Sweep("command: [./trial.sh, \"{x}\"]", "name: first\nsamples: 1\n"), {}).exit_status, 0);
+  ASSERT_TRUE(
+      Succeeded(Run(Sweep("command: [./trial.sh, \"{x}\"]", "name: first\nsamples: 1\n"), {})));
   const std::string sweep =
       Sweep("command: [./trial.sh, \"{x}\"]", "from: firts\nsearch: {algorithm: tpe}\n");
   EXPECT_THAT(Run(sweep, {"--dry-run"}).err, AllOf(HasSubstr("firts"), HasSubstr("first")));
-  EXPECT_EQ(Run(Sweep("command: [./trial.sh, \"{x}\"]", "from: first\nsearch: {algorithm: tpe}\n"),
-                {"--dry-run"})
-                .exit_status,
-            0);
+  EXPECT_TRUE(Succeeded(
+      Run(Sweep("command: [./trial.sh, \"{x}\"]", "from: first\nsearch: {algorithm: tpe}\n"),
+          {"--dry-run"})));
 }
 
 TEST_F(BeforeTheStart, TryOneShowsWhatWasReadWhere) {

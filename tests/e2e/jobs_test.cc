@@ -49,7 +49,7 @@ TEST(Jobs, AProgramRunsOnceAndItsOutputAndExitStatusAreOurs) {
   EXPECT_THAT(ill.err, HasSubstr("ill is FAILED (exit_status): the program exited with status 7"));
   EXPECT_EQ(States(folder), (Rows{"sh,SUCCEEDED,", "ill,FAILED,exit_status"}));
   EXPECT_EQ(RunTune(folder, {"wait", "sh", "ill"}).exit_status, 7);
-  EXPECT_EQ(RunTune(folder, {"wait", "sh"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"wait", "sh"})));
   EXPECT_EQ(RunTune(folder, {"logs", "ill"}).out, "{{b}}\n");
   EXPECT_EQ(
       Submit(folder, {}, {"python3", "-c", "import os; os.kill(os.getpid(), 15)"}).exit_status,
@@ -77,7 +77,7 @@ TEST(Jobs, OneBeginsWhenThoseBeforeItAreOverAndIsStoppedWhenOneFails) {
   TestFolder folder;
   auto head = StartHead(folder, {"--cpus", "4"});
   const Rows waits = {"sh", "-c", "until test -e go; do sleep 0.01; done; echo first >> order"};
-  EXPECT_EQ(Submit(folder, {"--no-wait", "--name", "first"}, waits).exit_status, 0);
+  EXPECT_TRUE(Succeeded(Submit(folder, {"--no-wait", "--name", "first"}, waits)));
   EXPECT_EQ(Submit(folder, {"--no-wait", "--name", "second", "--after", "first"},
                    {"sh", "-c", "echo second >> order"})
                 .out,
@@ -122,10 +122,9 @@ TEST(Jobs, OneBeginsWhenThoseBeforeItAreOverAndIsStoppedWhenOneFails) {
 TEST(Jobs, AreFoundByTheirTags) {
   TestFolder folder;
   const auto head = StartHead(folder);
-  EXPECT_EQ(
-      Submit(folder, {"--name", "a", "--tag", "team=vision", "--note", "n"}, {"true"}).exit_status,
-      0);
-  EXPECT_EQ(Submit(folder, {"--name", "b"}, {"true"}).exit_status, 0);
+  EXPECT_TRUE(
+      Succeeded(Submit(folder, {"--name", "a", "--tag", "team=vision", "--note", "n"}, {"true"})));
+  EXPECT_TRUE(Succeeded(Submit(folder, {"--name", "b"}, {"true"})));
   EXPECT_EQ(Submit(folder, {"--tag", "a b"}, {"true"}).exit_status, 2);
   const std::string csv = RunTune(folder, {"jobs", "--tag", "team", "--format", "csv"}).out;
   EXPECT_THAT(csv, HasSubstr("\na,SUCCEEDED,"));
@@ -168,7 +167,7 @@ TEST(Jobs, OneThatHasNoRoomWaitsAndSaysWhy) {
   EXPECT_THAT(queue, HasSubstr("\n2,second,"));
   EXPECT_THAT(queue, HasSubstr("\n,first,"));
   folder.Write("go", "");
-  EXPECT_EQ(RunTune(folder, {"wait", "first", "second", "urgent"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"wait", "first", "second", "urgent"})));
   EXPECT_EQ(Query(folder,
                   "select e.name from attempts as a join trials as t on t.id = a.trial join "
                   "experiments as e on e.id = t.experiment order by a.started_at"),
@@ -182,14 +181,12 @@ TEST(Jobs, OneOnAWorkerThatSharesTheFolderLeavesItsFilesThere) {
   auto head = StartHead(folder, {"--cpus", "0", "--listen", "127.0.0.1:0"});
   const JoinLine join = WaitForJoinLine(*head);
   for (const std::string name : {"one", "two"}) {
-    ASSERT_EQ(Submit(folder, {"--no-wait", "--name", name},
-                     {"sh", "-c", "echo " + name + " >> results.csv"})
-                  .exit_status,
-              0);
+    ASSERT_TRUE(Succeeded(Submit(folder, {"--no-wait", "--name", name},
+                                 {"sh", "-c", "echo " + name + " >> results.csv"})));
   }
   TestFolder cache;
   Program worker(cache, "tune", join.Worker({"--cpus", "1", "--cache", cache / "cache"}));
-  EXPECT_EQ(RunTune(folder, {"wait", "one", "two"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"wait", "one", "two"})));
   EXPECT_EQ(folder.Read("results.csv"), "job\none\ntwo\n");
   worker.Signal(SIGTERM);
   worker.Wait();
@@ -266,7 +263,7 @@ TEST(Jobs, OneWhoseFolderIsNotThereYetWaitsForIt) {
   head->Wait();
   std::filesystem::rename(folder / "unmounted", folder / "disk");
   head = StartHead(folder, {"--cpus", "1"});
-  EXPECT_EQ(RunTune(folder, {"wait", "second"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"wait", "second"})));
   EXPECT_EQ(RunTune(folder, {"logs", "second"}).out, folder / "disk" + "\n");
 }
 
@@ -323,7 +320,7 @@ TEST(Jobs, OneIsStoppedOneTakesTooLongOneIsTriedAgain) {
   const auto head = StartHead(folder);
   Submit(folder, {"--no-wait", "--name", "endless"}, {"sleep", "1000"});
   WaitForRows(folder, "select count(*) from trials where status = 'RUNNING'", {"1"});
-  EXPECT_EQ(RunTune(folder, {"stop", "endless"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"stop", "endless"})));
   EXPECT_EQ(RunTune(folder, {"wait", "endless"}).exit_status, 3);
 
   // It is asked to end first.
@@ -331,7 +328,7 @@ TEST(Jobs, OneIsStoppedOneTakesTooLongOneIsTriedAgain) {
   Submit(folder, {"--no-wait", "--name", "tidy"}, {"sh", "tidy.sh"});
   while (!std::filesystem::exists(folder / "ready")) {
   }
-  EXPECT_EQ(RunTune(folder, {"stop", "tidy"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"stop", "tidy"})));
   EXPECT_EQ(RunTune(folder, {"wait", "tidy"}).exit_status, 3);
   while (!std::filesystem::exists(folder / "tidied")) {
   }

@@ -78,7 +78,7 @@ TEST(Join, AWorkerWithThePrintedLineRunsTheSweep) {
   const JoinLine join = WaitForJoinLine(tune);
   ASSERT_NE(join.token, "");
   Program worker(folder, "tune", join.Worker({"--cpus", "2", "--name", "other"}));
-  ASSERT_EQ(worker.Wait().exit_status, 0);
+  ASSERT_TRUE(Succeeded(worker.Wait()));
   const ProgramResult result = tune.Wait();
   EXPECT_EQ(result.exit_status, 0) << result.err;
   EXPECT_EQ(
@@ -88,7 +88,7 @@ TEST(Join, AWorkerWithThePrintedLineRunsTheSweep) {
   ASSERT_EQ(stat((folder / "tune.artifacts/tls").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0700u);
   const ProgramResult tokens = RunTune(folder, {"tokens", "--format", "csv"});
-  EXPECT_EQ(tokens.exit_status, 0);
+  EXPECT_TRUE(Succeeded(tokens));
   EXPECT_NE(tokens.out.find(",valid,"), std::string::npos) << tokens.out;
 }
 
@@ -146,7 +146,7 @@ TEST(Join, AWorkerThatIsDrainedLeavesAndItsTrialGoesOnElsewhere) {
   EXPECT_EQ(drained.out,
             "worker gpu-1 leaves: it gets no more trials, the running trial goes on elsewhere\n");
   const ProgramResult left = first.Wait();
-  EXPECT_EQ(left.exit_status, 0);
+  EXPECT_TRUE(Succeeded(left));
   for (const char* const said : {"Z joined space as gpu-1, with 1 CPU", "Z trial 0 begins",
                                  "Z draining (tune drain): 1 running trial goes back to the tuner",
                                  "Z trial 0 ended: preempted"}) {
@@ -269,7 +269,7 @@ TEST(Join, AWorkerUnderNohupOutlivesItsTerminal) {
   signal(SIGHUP, before);
   WaitForReports(folder, 1);
   worker.Signal(SIGHUP);
-  EXPECT_EQ(worker.Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(worker.Wait()));
   tune.Signal(SIGINT);  // Nobody else would come.
   EXPECT_NE(tune.Wait().exit_status, 1);
   EXPECT_EQ(Query(folder, "select outcome from attempts"), std::vector<std::string>{"completed"});
@@ -317,9 +317,8 @@ TEST(Join, RevokingATokenEndsTheWorkersThatCameWithIt) {
   Program worker(folder, "tune", join.Worker({"--cpus", "1"}));
   WaitForReports(folder, 1);
   const std::string listed = RunTune(folder, {"tokens", "--format", "csv"}).out;
-  ASSERT_EQ(
-      RunTune(folder, {"tokens", "--revoke", listed.substr(listed.find("\n") + 1, 8)}).exit_status,
-      0);
+  ASSERT_TRUE(
+      Succeeded(RunTune(folder, {"tokens", "--revoke", listed.substr(listed.find("\n") + 1, 8)})));
   ProgramResult revoked = worker.Wait();
   // Before the refusal stands what the worker did until then.
   const size_t last = revoked.err.rfind("\ntune worker: ");
@@ -356,8 +355,8 @@ TEST(Join, AResumedSweepListensWhereItDidUnlessToldOtherwise) {
   EXPECT_NE(again.token, join.token);
   // The first line is as good as the second.
   Program worker(folder, "tune", join.Worker({"--cpus", "2"}));
-  ASSERT_EQ(worker.Wait().exit_status, 0);
-  EXPECT_EQ(tune.Wait().exit_status, 0);
+  ASSERT_TRUE(Succeeded(worker.Wait()));
+  EXPECT_TRUE(Succeeded(tune.Wait()));
 }
 
 TEST(Join, TokensOfADatabaseThatNeverListenedAreNone) {
@@ -371,7 +370,7 @@ TEST(Join, TokensOfADatabaseThatNeverListenedAreNone) {
 TEST(Join, AWorkerIsCalledAsItsUserCallsIt) {
   TestFolder folder;
   const ProgramResult help = RunTune(folder, {"worker", "--help"});
-  EXPECT_EQ(help.exit_status, 0);
+  EXPECT_TRUE(Succeeded(help));
   EXPECT_NE(help.out.find("Usage: tune worker [OPTIONS]"), std::string::npos) << help.out;
   EXPECT_EQ(help.out.find("tune_worker"), std::string::npos) << help.out;
 }

@@ -47,9 +47,8 @@ TEST(Kill, WithAshaAtFourNoDecisionChangesAndTheJournalReplaysToTheRows) {
 
 TEST(Kill, WhatATunerLeavesThatIsKilledAfterItsLastCommitGoesWithTheNextResume) {
   TestFolder folder;
-  ASSERT_EQ(
-      RunTune(folder, {"run", folder.Write("space.yaml", FixedOrderSweeps()[1].space)}).exit_status,
-      0);
+  ASSERT_TRUE(
+      Succeeded(RunTune(folder, {"run", folder.Write("space.yaml", FixedOrderSweeps()[1].space)})));
   std::filesystem::create_directories(folder / "tune.artifacts");
   sockaddr_un name = {};
   name.sun_family = AF_UNIX;
@@ -57,7 +56,7 @@ TEST(Kill, WhatATunerLeavesThatIsKilledAfterItsLastCommitGoesWithTheNextResume) 
   const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   ASSERT_EQ(bind(listener, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
   close(listener);
-  EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"resume"})));
   EXPECT_EQ(folder.Names(), (std::vector<std::string>{"space.yaml", "tune.db"}));
 }
 
@@ -104,7 +103,7 @@ TEST(Kill, OneAtATimeTrialsThatDieChangeNoDecision) {
             "metric: loss\nmode: min\nsamples: 60\nseed: 5\nspace: {x: {uniform: [0, 1]}}\n"
             "scheduler: {asha: {max_t: 9, grace_period: 1, reduction_factor: 3}}\n"
             "failure: {max_failures: -1, backoff: 0s}\nlimits: {max_concurrent: 1}\n");
-    EXPECT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
+    EXPECT_TRUE(Succeeded(RunTune(folder, {"run", space})));
     return Query(folder,
                  "select trial, iteration, decision, rung, cutoff, rank, count from decisions "
                  "order by trial, iteration");

@@ -135,8 +135,8 @@ TEST(Lanes, OneThatIsStoppedByAPersonLeavesTheOthersAlone) {
   const Rows alone = LearnedAlone(folder, kLong);
   const auto tune = RunFused(folder, Space(kLanes, kLong));
   const pid_t shared = ChildOf(ChildOf(tune->pid(), "tune_worker"), "tune_trial_food11");
-  EXPECT_EQ(RunTune(folder, {"stop", "--trial", "1", "--now"}).exit_status, 0);
-  EXPECT_EQ(RunTune(folder, {"stop", "--trial", "2"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"stop", "--trial", "1", "--now"})));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"stop", "--trial", "2"})));
   const ProgramResult ended = tune->Wait();
   EXPECT_EQ(ended.exit_status, 0) << ended.err;
   EXPECT_EQ(Query(folder, "select number from trials where stop_reason = 'user' order by number"),
@@ -197,11 +197,9 @@ TEST(Lanes, OneWhoseLossIsNoNumberHurtsItselfAlone) {
   const std::string small =
       "trainable: food11\nmetric: val_accuracy\nmode: max\nsamples: 1\nseed: 3\n"
       "space:\n  data: synthetic\n  width_mult: 0.35\n  image_size: 32\n  total_epochs: 1\n";
-  ASSERT_EQ(
-      RunTune(folder, {"run", folder.Write("first.yaml", small), "--cpus", "1", "--db", "first.db"})
-          .exit_status,
-      0);
-  ASSERT_EQ(RunTune(folder, {"best", "--export", "good", "--db", "first.db"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(
+      folder, {"run", folder.Write("first.yaml", small), "--cpus", "1", "--db", "first.db"})));
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"best", "--export", "good", "--db", "first.db"})));
   std::filesystem::copy(folder / "good", folder / "bad");
   {
     std::fstream file(folder / "bad/model.safetensors",

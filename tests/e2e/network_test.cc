@@ -185,8 +185,8 @@ TEST(LongWay, ADelayChangesNothing) {
   DelayingForwarder forwarder(join.address, 25);
   join.address = forwarder.address();
   Program worker(folder, "tune", join.Worker({"--cpus", "2"}));
-  ASSERT_EQ(worker.Wait().exit_status, 0);
-  EXPECT_EQ(tune.Wait().exit_status, 0);
+  ASSERT_TRUE(Succeeded(worker.Wait()));
+  EXPECT_TRUE(Succeeded(tune.Wait()));
   EXPECT_EQ(FinalTable(folder), UndisturbedTable(Space()));
 }
 

@@ -114,14 +114,14 @@ TEST_F(Outlive, ATrialGoesOnElsewhereWhenItsMachineIsLost) {
               HasSubstr("of checkpoints in the last hour, by workers without this disk"));
   Lose(std::move(second), "second");
   const auto third = StartWorker("third");
-  EXPECT_EQ(third->Wait().exit_status, 0);
-  EXPECT_EQ(tune->Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(third->Wait()));
+  EXPECT_TRUE(Succeeded(tune->Wait()));
   EXPECT_EQ(FinalTable(home_), UndisturbedTable(space));
   EXPECT_EQ(Query(home_, "select outcome, count(*) from attempts group by 1"),
             (std::vector<std::string>{"completed|3", "lost|2"}));
   ExpectNothingLost();
   // What the tuner's rows say is on its disk, and what came in half is not.
-  EXPECT_EQ(RunTune(home_, {"doctor", "--db", home_ / "tune.db"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(home_, {"doctor", "--db", home_ / "tune.db"})));
   EXPECT_FALSE(fs::exists(home_ / "tune.artifacts/space/.incoming"));
   // A worker that ends leaves nothing of it behind.
   EXPECT_THAT(CheckpointsBelow(away_ / "third"), ::testing::IsEmpty());
@@ -157,7 +157,7 @@ TEST_F(Outlive, AProgramsCheckpointComesWithIt) {
   // The same sweep that nobody disturbed.
   TestFolder calm;
   fs::copy_file(home_ / "trial.py", calm / "trial.py");
-  EXPECT_EQ(RunTune(calm, {"run", calm.Write("space.yaml", space)}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(calm, {"run", calm.Write("space.yaml", space)})));
   EXPECT_EQ(FinalTable(home_), FinalTable(calm));
 }
 
@@ -172,12 +172,12 @@ TEST_F(Outlive, TheClassifiersCheckpointComesWithIt) {
   WaitForReports(home_, 3);
   Lose(std::move(first), "first");
   const auto second = StartWorker("second");
-  EXPECT_EQ(second->Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(second->Wait()));
   const ProgramResult result = tune->Wait();
   EXPECT_EQ(result.exit_status, 0) << result.err;
   ExpectNothingLost();
   TestFolder calm;
-  EXPECT_EQ(RunTune(calm, {"run", calm.Write("space.yaml", space), "--cpus", "1"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(calm, {"run", calm.Write("space.yaml", space), "--cpus", "1"})));
   EXPECT_EQ(FinalTable(home_), FinalTable(calm));
 }
 
@@ -185,7 +185,7 @@ TEST_F(Outlive, AWorkerThatSharesTheFolderSendsNothing) {
   const std::string space = Curve("0", kOneAtATime);
   const auto tune = StartTuner(space);
   const Program worker(away_, "tune", join_.Worker({"--cpus", "1", "--cache", away_ / "cache"}));
-  EXPECT_EQ(tune->Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(tune->Wait()));
   EXPECT_EQ(FinalTable(home_), UndisturbedTable(space));
   EXPECT_FALSE(fs::exists(away_ / "cache/artifacts"));
   EXPECT_FALSE(fs::exists(home_ / "tune.artifacts/space/.incoming"));
@@ -214,8 +214,8 @@ TEST_F(Outlive, OfATrialOneCheckpointStaysInTheCacheAndNoneThatTheTunerRemoved) 
       << " here, at the tuner "
       << ::testing::PrintToString(CheckpointsBelow(home_ / "tune.artifacts"));
   EXPECT_LE(of_ended(away_ / "cache").size(), 1u);
-  EXPECT_EQ(worker->Wait().exit_status, 0);
-  EXPECT_EQ(tune->Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(worker->Wait()));
+  EXPECT_TRUE(Succeeded(tune->Wait()));
   EXPECT_THAT(CheckpointsBelow(away_ / "cache"), ::testing::IsEmpty());
 }
 
@@ -231,8 +231,8 @@ TEST_F(Outlive, AFullDiskOfAWorkerIsItsOwnTrouble) {
               HasSubstr("this worker's disk takes no writes: cannot save a checkpoint in " +
                         (away_ / "small/artifacts/")));
   const auto worker = StartWorker("cache");
-  EXPECT_EQ(worker->Wait().exit_status, 0);
-  EXPECT_EQ(tune->Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(worker->Wait()));
+  EXPECT_TRUE(Succeeded(tune->Wait()));
   EXPECT_EQ(FinalTable(home_), UndisturbedTable(space));
   EXPECT_EQ(
       Query(home_, "select count(*) from attempts where outcome not in ('completed', 'preempted')"),
@@ -262,8 +262,8 @@ TEST_F(Outlive, AnUploadIsGoneOnFromAfterABreak) {
   EXPECT_GE(come(), 1'000'000u);
   EXPECT_EQ(Query(home_, "select count(*) from reports"), std::vector<std::string>{"0"});
   rig.Heal();
-  EXPECT_EQ(worker->Wait().exit_status, 0);
-  EXPECT_EQ(tune->Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(worker->Wait()));
+  EXPECT_TRUE(Succeeded(tune->Wait()));
   EXPECT_EQ(FinalTable(home_), UndisturbedTable(space));
   EXPECT_EQ(Query(home_, "select outcome, count(*) from attempts"),
             std::vector<std::string>{"completed|1"});

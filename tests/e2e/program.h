@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -72,6 +73,14 @@ struct ProgramResult {
   std::string out;
   std::string err;
 };
+
+// Whether it ended with 0; a test that fails shows all that the program said.
+inline ::testing::AssertionResult Succeeded(const ProgramResult& result) {
+  if (result.exit_status == 0) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "exit status " << result.exit_status << "\nstdout:\n"
+                                       << result.out << "\nstderr:\n"
+                                       << result.err;
+}
 
 // A running program. Standard error is read line by line while it runs; standard output goes to a
 // file.

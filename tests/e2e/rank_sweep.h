@@ -85,8 +85,8 @@ class JoinedRankSweep {
   void ExpectUndisturbedEnd(Program& first, Program& second) {
     const ProgramResult result = Wait();
     EXPECT_EQ(result.exit_status, 0) << result.err;
-    EXPECT_EQ(first.Wait().exit_status, 0);
-    EXPECT_EQ(second.Wait().exit_status, 0);
+    EXPECT_TRUE(Succeeded(first.Wait()));
+    EXPECT_TRUE(Succeeded(second.Wait()));
     EXPECT_EQ(Ask("select outcome, error, '[' || (3 - worker) || ']' = other_workers"
                   " from attempts"),
               std::vector<std::string>{"completed||1"});

@@ -28,8 +28,8 @@ class RanksOfTwoMachines : public ::testing::Test {
     Program back = sweep_->Worker("back", rig_->worker_network());
     const ProgramResult result = sweep_->Wait();
     EXPECT_EQ(result.exit_status, 0) << result.err;
-    EXPECT_EQ(here_->Wait().exit_status, 0);
-    EXPECT_EQ(back.Wait().exit_status, 0);
+    EXPECT_TRUE(Succeeded(here_->Wait()));
+    EXPECT_TRUE(Succeeded(back.Wait()));
     EXPECT_EQ(EndState(sweep_->folder()), UndisturbedEnd());
   }
 

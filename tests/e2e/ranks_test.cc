@@ -100,8 +100,8 @@ TEST(Ranks, OfALostWorkerGoOnWithAnotherOne) {
   Program third = sweep.Worker("c");
   const ProgramResult result = sweep.Wait();
   EXPECT_EQ(result.exit_status, 0) << result.err;
-  EXPECT_EQ(first.Wait().exit_status, 0);
-  EXPECT_EQ(third.Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(first.Wait()));
+  EXPECT_TRUE(Succeeded(third.Wait()));
   EXPECT_EQ(sweep.Ask("select number, outcome from attempts"),
             (std::vector<std::string>{"1|lost", "2|completed"}));
   EXPECT_EQ(EndState(sweep.folder()), UndisturbedEnd());

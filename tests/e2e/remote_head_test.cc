@@ -112,17 +112,17 @@ TEST_F(RemoteHead, ASweepRunsAndIsLookedAtFromElsewhere) {
   EXPECT_THAT(Ask({"best", "space", "--format", "json"}).out, HasSubstr("\"config\":{\"x\":1}"));
   // What they write comes here.
   const ProgramResult exported = Ask({"best", "space", "--export", here_ / "model"});
-  EXPECT_EQ(exported.exit_status, 0);
+  EXPECT_TRUE(Succeeded(exported));
   EXPECT_THAT(exported.err, HasSubstr("exported to model"));
   EXPECT_EQ(here_.Read("model/config.json"), "{\"x\":1}\n");
-  EXPECT_EQ(Ask({"plot", "space", "best", "--svg", "best.svg"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(Ask({"plot", "space", "best", "--svg", "best.svg"})));
   EXPECT_THAT(here_.Read("best.svg"), HasSubstr("<svg"));
   EXPECT_THAT(Ask({"export", "space", "--to", "csv", here_ / "tables"}).err,
               HasSubstr("exported space to tables\n"));
   EXPECT_THAT(here_.Read("tables/trials.csv"), HasSubstr("TERMINATED"));
-  EXPECT_EQ(Ask({"report", "space", "--html", "space.html"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(Ask({"report", "space", "--html", "space.html"})));
   EXPECT_THAT(here_.Read("space.html"), HasSubstr("<!doctype html>"));
-  EXPECT_EQ(Ask({"delete", "space", "--yes"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(Ask({"delete", "space", "--yes"})));
   EXPECT_EQ(Query(there_, "select count(*) from experiments"), Rows{"0"});
 }
 
@@ -221,7 +221,7 @@ TEST_F(RemoteHead, TheKeyGoesToNoWorker) {
   EXPECT_THAT(refused.err, HasSubstr("lab.head"));
   EXPECT_THAT(refused.err, HasSubstr("the head's key"));
   here_.Write(".tuneignore", "*.head\n");
-  EXPECT_EQ(Ask({"submit", "--", "true"}, "lab.head").exit_status, 0);
+  EXPECT_TRUE(Succeeded(Ask({"submit", "--", "true"}, "lab.head")));
 }
 
 TEST_F(RemoteHead, WhatIsWrongIsSaidInALine) {
@@ -259,7 +259,7 @@ TEST_F(RemoteHead, OverTlsItIsKnownByItsCertificate) {
   ASSERT_THAT(address_, HasSubstr("https://"));
   ASSERT_THAT(address_, HasSubstr("&cert="));
   EXPECT_EQ(Ask({"list", "--format", "json"}).out, "[]\n");
-  EXPECT_EQ(Ask({"submit", "--", "true"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(Ask({"submit", "--", "true"})));
   const size_t cert = address_.find("&cert=");
   const std::string other = address_.substr(0, cert) + "&cert=" + std::string(64, 'a');
   EXPECT_THAT(Ask({"list"}, other).err, HasSubstr("shows another certificate"));

@@ -113,7 +113,7 @@ TEST_F(Secrets, FromTheEnvironmentMustBeThereBeforeAnythingStarts) {
   EXPECT_THAT(without.err, HasSubstr("space.yaml:4:8: trainable: env: HF_TOKEN is not set"));
   EXPECT_FALSE(fs::exists(folder_ / "tune.db"));
   setenv("HF_TOKEN", kToken, 1);
-  EXPECT_EQ(RunTune(folder_, {"run", space}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder_, {"run", space})));
   EXPECT_EQ(Query(folder_, "select value from reports"), std::vector<std::string>{"1.0"});
 }
 
@@ -127,7 +127,7 @@ TEST_F(Secrets, OfAWorkerOfAnotherMachineAreItsOwn) {
   setenv("HF_TOKEN", kToken, 1);
   const ProgramResult fit = RunTune(folder_, join.Worker());
   EXPECT_EQ(fit.exit_status, 0) << fit.err;
-  EXPECT_EQ(tune.Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(tune.Wait()));
   EXPECT_EQ(Query(folder_, "select value from reports"), std::vector<std::string>{"1.0"});
 }
 
@@ -145,8 +145,8 @@ TEST_F(Secrets, InTheFolderThatIsSentKeepASweepFromListening) {
   dry.push_back("--dry-run");
   EXPECT_EQ(RunTune(folder_, dry).err, refused.err);
   folder_.Write("code/.tuneignore", "space.yaml\n");
-  EXPECT_EQ(RunTune(folder_, dry).exit_status, 0);
-  EXPECT_EQ(RunTune(folder_, listening).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder_, dry)));
+  EXPECT_TRUE(Succeeded(RunTune(folder_, listening)));
 }
 
 TEST_F(Secrets, AnEarlierTunersOutputInTheFolderDoesNotKeepASweepFromListening) {

@@ -67,7 +67,7 @@ TEST(Plan, RunsNothing) {
 TEST(Retrain, RunsTheBestAgainAsASweepOfItsOwn) {
   TestFolder folder;
   const std::string space = folder.Write("space.yaml", kSpace);
-  ASSERT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", space})));
   const ProgramResult again =
       RunTune(folder, {"retrain", "--top", "2", "--seeds", "3", "--cpus", "2"});
   ASSERT_EQ(again.exit_status, 0) << again.err;
@@ -90,8 +90,7 @@ TEST(Retrain, RunsTheBestAgainAsASweepOfItsOwn) {
   EXPECT_EQ(RunTune(folder, {"retrain", "--show", "--format", "json"}).out, shown.out)
       << "the latest sweep is the retrained one";
   // One that is made of that one is not meant.
-  EXPECT_EQ(RunTune(folder, {"retrain", "--top", "1", "--seeds", "1", "--cpus", "2"}).exit_status,
-            0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"retrain", "--top", "1", "--seeds", "1", "--cpus", "2"})));
   EXPECT_EQ(RunTune(folder, show).out, shown.out);
   const auto rows = ParseJson(shown.out);
   ASSERT_TRUE(rows.ok()) << shown.out;
@@ -137,7 +136,7 @@ TEST(Retrain, OfSeveralObjectivesTheWholeFrontIsRetrained) {
       "space.yaml",
       "trainable:\n  curve: {values: {a: \"x\", b: \"(x - 2)^2\"}, iterations: 2}\n"
       "metric: [a, b]\nmode: [min, min]\nsamples: 1\nspace: {x: {grid_search: [0, 1, 2, 3]}}\n");
-  ASSERT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", space})));
   EXPECT_THAT(RunTune(folder, {"retrain", "--top", "1"}).err,
               HasSubstr("none of the 3 configurations of the Pareto front (trials 0, 1, 2) comes "
                         "before another; leave --top out"));
@@ -147,9 +146,8 @@ TEST(Retrain, OfSeveralObjectivesTheWholeFrontIsRetrained) {
   EXPECT_THAT(RunTune(folder, show).out,
               HasSubstr("trial_before,metric,value_before,runs,reported,mean,"));
   EXPECT_THAT(RunTune(folder, show).out, HasSubstr("\n1,b,1,2,2,1,0,1,1,"));
-  EXPECT_EQ(RunTune(folder, {"retrain", "space", "--trial", "3", "--trial", "1", "--seeds", "1"})
-                .exit_status,
-            0);
+  EXPECT_TRUE(Succeeded(
+      RunTune(folder, {"retrain", "space", "--trial", "3", "--trial", "1", "--seeds", "1"})));
   EXPECT_EQ(Query(folder,
                   "select json_extract(config, '$.x') from trials where experiment = 3 order by "
                   "number"),

@@ -55,7 +55,7 @@ class SlurmTest : public ::testing::Test {
 TEST_F(SlurmTest, WorkersAreJobsForAsLongAsThereIsWork) {
   WriteFile(
       "    slurm: {partition: gpu}\n    worker: {cpus: 1, gpus: 1}\n    max: 6\n    idle: 1s\n");
-  ASSERT_EQ(Tune({"cluster", "up"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Tune({"cluster", "up"})));
   EXPECT_EQ(Squeue("pending,running,completing"), "");
   folder_.Write("space.yaml", CurveSweep("    iterations: 4\n    seconds: 0.05\n",
                                          "samples: 24\nresources: {cpu: 1, gpu: 0.5}\n"));
@@ -99,10 +99,10 @@ TEST_F(SlurmTest, JobThatPendsIsShownWithSlurmsReasonAndManyAreOneArray) {
 
 TEST_F(SlurmTest, ExampleRunsAsItStands) {
   WriteExample(folder_, "slurm.yaml", {{"0.0.0.0:7443", "127.0.0.1:" + port_}});
-  ASSERT_EQ(Tune({"cluster", "up"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Tune({"cluster", "up"})));
   folder_.Write("space.yaml", CurveSweep("    iterations: 2\n    seconds: 0.05\n",
                                          "samples: 6\nresources: {cpu: 4, gpu: 1}\n"));
-  ASSERT_EQ(Tune({"submit", "space.yaml"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Tune({"submit", "space.yaml"})));
   WaitForRows(folder_, "select status from experiments", {"FINISHED"});
   const ProgramResult down = Tune({"cluster", "down"});
   EXPECT_EQ(down.exit_status, 0) << down.err;
@@ -118,11 +118,11 @@ TEST_F(SlurmTest, RefusalOfSbatchIsTold) {
 
 TEST_F(SlurmTest, JobThatIsCancelledIsReplacedAndItsTrialGoesOn) {
   WriteFile("    slurm: {partition: gpu}\n    worker: {cpus: 1}\n    max: 1\n");
-  ASSERT_EQ(Tune({"cluster", "up"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Tune({"cluster", "up"})));
   folder_.Write("space.yaml",
                 CurveSweep("    iterations: 100000\n    seconds: 0.05\n    checkpoint_bytes: 100\n",
                            "samples: 1\ncheckpoint: {every: 1}\n"));
-  ASSERT_EQ(Tune({"submit", "space.yaml"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Tune({"submit", "space.yaml"})));
   WaitForReports(folder_, 3);
   rig_->Ask("scancel --me");
   WaitForRows(folder_, "select count(*) from attempts where outcome = 'preempted'", {"1"});
@@ -132,7 +132,7 @@ TEST_F(SlurmTest, JobThatIsCancelledIsReplacedAndItsTrialGoesOn) {
 TEST_F(SlurmTest, HeadThatIsKilledFindsItsJobsAgain) {
   WriteFile(
       "    slurm: {partition: gpu}\n    worker: {cpus: 1, gpus: 1}\n    min: 3\n    max: 3\n");
-  ASSERT_EQ(Tune({"cluster", "up"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Tune({"cluster", "up"})));
   const std::string before = Squeue("running");
   KillHead(folder_);
   const ProgramResult up = Tune({"cluster", "up"});

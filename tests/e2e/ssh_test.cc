@@ -134,7 +134,7 @@ TEST_F(SshTest, WorkerIsCopiedAndStartedAndOutlivesItsConnectionAndIsGoneAfterwa
     EXPECT_THAT(text, Not(HasSubstr(token)));
   }
   folder_.Write("space.yaml", CurveSweep("    iterations: 2\n", "samples: 6\n"));
-  ASSERT_EQ(Tune({"submit", "space.yaml"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Tune({"submit", "space.yaml"})));
   WaitForRows(folder_, "select status from experiments", {"FINISHED"});
   const ProgramResult down = Tune({"cluster", "down"});
   EXPECT_EQ(down.exit_status, 0) << down.err;
@@ -163,7 +163,7 @@ TEST_F(SshTest, ExampleRunsAsItStands) {
   ASSERT_EQ(up.exit_status, 0) << up.err;
   EXPECT_EQ(Workers().size(), 2u);
   folder_.Write("space.yaml", CurveSweep("    iterations: 2\n", "samples: 6\n"));
-  ASSERT_EQ(Tune({"submit", "space.yaml"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(Tune({"submit", "space.yaml"})));
   WaitForRows(folder_, "select status from experiments", {"FINISHED"});
   const ProgramResult down = Tune({"cluster", "down"});
   EXPECT_EQ(down.exit_status, 0) << down.err;

@@ -53,10 +53,10 @@ TEST(Sweep, RunsToItsEndAndEverythingIsInTheDatabase) {
 TEST(Sweep, ASeedIsARunWhateverTheNumberOfWorkers) {
   TestFolder one;
   TestFolder many;
-  ASSERT_EQ(RunTune(one, {"run", one.Write("space.yaml", CurveSpace()), "--cpus", "1"}).exit_status,
-            0);
-  ASSERT_EQ(
-      RunTune(many, {"run", many.Write("space.yaml", CurveSpace()), "--cpus", "8"}).exit_status, 0);
+  ASSERT_TRUE(
+      Succeeded(RunTune(one, {"run", one.Write("space.yaml", CurveSpace()), "--cpus", "1"})));
+  ASSERT_TRUE(
+      Succeeded(RunTune(many, {"run", many.Write("space.yaml", CurveSpace()), "--cpus", "8"})));
   EXPECT_EQ(FinalTable(one), FinalTable(many));
 }
 
@@ -103,7 +103,7 @@ TEST(Sweep, TheDatabaseAnswersWhileTheSweepRuns) {
   const ProgramResult status = RunTune(folder, {"status"});
   EXPECT_EQ(status.exit_status, 0) << status.err;
   EXPECT_NE(status.out.find("RUNNING"), std::string::npos) << status.out;
-  EXPECT_EQ(tune.Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(tune.Wait()));
 }
 
 TEST(Sweep, CtrlCStopsCleanlyAndResumeEndsWithTheSameAnswer) {
@@ -135,7 +135,7 @@ TEST(Sweep, UnderNohupAHangUpIsNoEnd) {
   signal(SIGHUP, before);
   ASSERT_TRUE(tune.WaitForText("sweep "));
   tune.Signal(SIGHUP);
-  EXPECT_EQ(tune.Wait().exit_status, 0);
+  EXPECT_TRUE(Succeeded(tune.Wait()));
 }
 
 TEST(Sweep, GoesOnWhenNobodyReadsWhatItSays) {
@@ -164,7 +164,7 @@ TEST(Sweep, AfterKillMinusNineNothingIsLeftAndResumeEndsWithTheSameAnswer) {
     // Standard error is inherited by the worker: its end is theirs too.
     EXPECT_EQ(tune.Wait().exit_status, 128 + SIGKILL);
   }
-  EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 0);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"resume"})));
   EXPECT_EQ(FinalTable(folder), UndisturbedTable(text));
   EXPECT_EQ(Query(folder, "select count(*) from attempts where outcome = 'running'"),
             std::vector<std::string>{"0"});
@@ -173,8 +173,8 @@ TEST(Sweep, AfterKillMinusNineNothingIsLeftAndResumeEndsWithTheSameAnswer) {
 TEST(Sweep, ResumeOfAFinishedSweepDoesNothingAndMoreSamplesExtendIt) {
   TestFolder folder;
   const std::string space = folder.Write("space.yaml", CurveSpace("", kAsha));
-  ASSERT_EQ(RunTune(folder, {"run", space, "--samples", "4"}).exit_status, 0);
-  EXPECT_EQ(RunTune(folder, {"resume"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", space, "--samples", "4"})));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"resume"})));
   EXPECT_EQ(Query(folder, "select count(*) from trials"), std::vector<std::string>{"4"});
   const ProgramResult extended = RunTune(folder, {"resume", "--samples", "9"});
   EXPECT_EQ(extended.exit_status, 0) << extended.err;
@@ -188,7 +188,7 @@ TEST(Sweep, TheNewTotalOfAResumeIsHeldToTheRulesOfTheFile) {
       folder.Write("space.yaml",
                    "trainable: {curve: {value: \"x\"}}\nmetric: loss\nmode: min\nsamples: 2\n"
                    "space: {x: {grid_search: [1, 2, 3]}}\n");
-  ASSERT_EQ(RunTune(folder, {"run", space}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", space})));
   // The last but one has more trials in its grid than a sweep may have; the last is below its own.
   for (const std::string total : {"-2", "0", "9000000000000000000", "4000000", "1"}) {
     const ProgramResult result = RunTune(folder, {"resume", "--samples", total});
@@ -197,7 +197,7 @@ TEST(Sweep, TheNewTotalOfAResumeIsHeldToTheRulesOfTheFile) {
     EXPECT_EQ(Query(folder, "select status, samples from experiments"),
               std::vector<std::string>{"FINISHED|2"});
   }
-  ASSERT_EQ(RunTune(folder, {"resume", "--samples", "3"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"resume", "--samples", "3"})));
   EXPECT_EQ(Query(folder, "select count(*) from trials"), std::vector<std::string>{"9"});
 }
 

@@ -3,7 +3,6 @@
 import os
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -11,6 +10,7 @@ import unittest
 import urllib.request
 
 import mlflow
+from free_port import free_port
 from sweep import export, run_small_sweep
 
 
@@ -50,9 +50,7 @@ class Mlflow(unittest.TestCase):
 
     def test_its_server_starts_by_the_printed_line(self):
         command = export(self.folder, "mlflow", "for_ui")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         path = os.path.dirname(sys.executable) + ":" + os.environ["PATH"]
         server = subprocess.Popen(
             command + f" --host 127.0.0.1 --port {port} --workers 1",

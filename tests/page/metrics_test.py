@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import tempfile
@@ -18,6 +17,7 @@ import urllib.parse
 from pathlib import Path
 
 from api_test import TUNE, Page
+from free_port import free_port
 
 SHARE = Path(os.environ["TUNE_SOURCE_DIR"], "share")
 LONG_S = 60
@@ -248,9 +248,7 @@ scrape_configs:
     authorization: {{credentials_file: {self.folder}/key}}
     static_configs: [{{targets: ["127.0.0.1:{self.page.port}"]}}]
 """)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         prometheus = subprocess.Popen(
             ["prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=data", f"--web.listen-address=127.0.0.1:{port}"],
             cwd=folder.name, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
