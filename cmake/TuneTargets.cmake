@@ -93,10 +93,11 @@ else()
   find_package(GTest REQUIRED)
 endif()
 
-# tune_test(NAME SOURCES ... DEPS ... [LABELS ...]): one googletest program, one ctest entry.
+# tune_test(NAME SOURCES ... DEPS ... [LABELS ...] [LAUNCHER ...]): one googletest program, one ctest entry, which LAUNCHER starts
+# where there is one.
 # TUNE_SOURCE_DIR and TUNE_BIN_DIR (where the programs are) are in its environment.
 function(tune_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS;LAUNCHER" ${ARGN})
   if(NOT TUNE_HAS_GTEST)
     return()
   endif()
@@ -105,7 +106,7 @@ function(tune_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   # A test's own code runs for less time than its compiling at -O3 takes.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-  add_test(NAME ${name} COMMAND ${name})
+  add_test(NAME ${name} COMMAND ${ARG_LAUNCHER} $<TARGET_FILE:${name}>)
   set_tests_properties(${name} PROPERTIES
     LABELS "${ARG_LABELS}" TIMEOUT 600
     ENVIRONMENT "${TUNE_TEST_ENVIRONMENT};TUNE_TEST_SECONDS=570")

@@ -90,6 +90,20 @@ inline constexpr int kCheckpointCallsMax = 64;                     // A tuner se
 inline constexpr int kCheckpointThreadsMax = 4;  // On their way at a time, of a worker.
 inline constexpr int kCheckpointTriesMax = 3;    // Of one that came with a wrong hash.
 
+// Object stores.
+inline constexpr size_t kS3KeyBytesMax = 1'024;  // S3's own.
+inline constexpr size_t kS3PrefixBytesMax = 512;
+inline constexpr int64_t kS3PartBytes = 16 << 20;      // Larger files go in parts of this size.
+inline constexpr int64_t kS3PartsMax = 10'000;         // S3's own, of one file.
+inline constexpr int kS3PartsAtOnce = 4;               // On their way, of one checkpoint.
+inline constexpr size_t kS3AnswerBytesMax = 16 << 20;  // A list, a manifest, an error.
+inline constexpr int kS3TriesMax = 6;                  // Of one request, before others are asked.
+inline constexpr int64_t kS3PauseMs = 100;             // Drawn up to this; doubles.
+inline constexpr int64_t kS3PauseMsMax = 5'000;
+inline constexpr int64_t kS3SilenceMs = 30'000;  // A store that sends and takes nothing.
+// From being told to end until what is on its way to a store is given up.
+inline constexpr int64_t kUploadGraceMs = 20'000;
+
 // Leases.
 inline constexpr int64_t kHeartbeatMs = 1'000;
 inline constexpr int64_t kLeaseMs = 60'000;

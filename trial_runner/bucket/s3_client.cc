@@ -1,0 +1,272 @@
+#include "trial_runner/bucket/s3_client.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "core/limits.h"
+#include "core/posix/real_clock.h"
+#include "trial_runner/package/sha256.h"
+#include "trial_runner/s3_address.h"
+
+namespace tune {
+namespace {
+
+std::string Sha256OfBody(std::string_view body) {
+  if (body.empty()) return std::string(kSha256OfNothing);
+  Sha256 hash;
+  hash.Add(body);
+  return hash.Finish();
+}
+
+bool WaitFor(Duration pause, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any never;
+  never.wait_for(lock, stop, std::chrono::microseconds(pause.us), [] { return false; });
+  return !stop.stop_requested();
+}
+
+std::string EscapeXml(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '&') {
+      escaped += "&amp;";
+    } else if (c == '<') {
+      escaped += "&lt;";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+}  // namespace
+
+S3Client::S3Client(std::string bucket, Parts parts)
+    : bucket_(std::move(bucket)), parts_(std::move(parts)) {
+  const S3Settings& settings = parts_.settings;
+  std::string endpoint = settings.endpoint;
+  if (endpoint.empty()) endpoint = "https://s3." + settings.region + ".amazonaws.com";
+  const size_t after_scheme = endpoint.find("://") + 3;
+  scheme_ = endpoint.substr(0, after_scheme);
+  host_ = endpoint.substr(after_scheme);
+  std::string base;  // A gateway's path in front of all.
+  if (const size_t slash = host_.find('/'); slash != std::string::npos) {
+    base = host_.substr(slash);
+    host_.resize(slash);
+  }
+  // What certificates are for has no further dot.
+  const bool is_virtual = settings.is_virtual_host && bucket_.find('.') == std::string::npos;
+  if (is_virtual) host_ = bucket_ + "." + host_;
+  before_ = base + (is_virtual ? "" : "/" + bucket_);
+}
+
+Result<std::shared_ptr<S3Client>> S3Client::Make(const std::string& bucket) {
+  static const RealClock clock;
+  const AwsSurroundings surroundings = RealAwsSurroundings();
+  TUNE_ASSIGN_OR_RETURN(S3Settings settings, ReadS3Settings(surroundings));
+  TUNE_ASSIGN_OR_RETURN(std::shared_ptr<HttpTransport> transport,
+                        CurlTransport::Make(settings.ca_file));
+  auto credentials = std::make_shared<S3CredentialSource>(surroundings, settings, transport, clock);
+  return std::make_shared<S3Client>(
+      bucket, Parts{std::move(settings), std::move(transport), std::move(credentials), clock,
+                    &WaitFor, DrawEntropy()});
+}
+
+std::string S3Client::Describe() const {
+  return std::string(kS3Scheme) + bucket_ + " at " + scheme_ + host_;
+}
+
+std::string S3Client::Doing(const Request& request) const {
+  return std::string(request.doing) + " " + S3Address{bucket_, request.key}.ToUrl() + " at " +
+         scheme_ + host_;
+}
+
+Result<S3Reply> S3Client::AskOnce(const Request& request, const std::stop_token& stop) {
+  TUNE_ASSIGN_OR_RETURN(const S3Credentials credentials, parts_.credentials->Get(stop));
+  S3Request to_sign{request.method, before_ + "/" + EncodeForUrl(request.key, true), request.query,
+                    request.headers, request.sha256};
+  if (request.key.empty() && !before_.empty()) to_sign.path = before_;
+  const std::string date = AmazonDate(parts_.clock.Now());
+  to_sign.headers.emplace_back("host", host_);
+  to_sign.headers.emplace_back("x-amz-content-sha256", request.sha256);
+  to_sign.headers.emplace_back("x-amz-date", date);
+  if (!credentials.session_token.empty()) {
+    to_sign.headers.emplace_back("x-amz-security-token", credentials.session_token);
+  }
+  HttpExchange exchange{request.method, scheme_ + host_ + to_sign.path, to_sign.headers,
+                        request.body};
+  if (!request.query.empty()) exchange.url += "?" + CanonicalQuery(request.query);
+  exchange.headers.emplace_back(
+      "authorization", SignRequest(to_sign, credentials, parts_.settings.region, "s3", date));
+  if (request.taker != nullptr) {
+    request.taker->begin();
+    exchange.take = request.taker->take;
+  }
+  return parts_.transport->Do(exchange, stop);
+}
+
+Result<S3Reply> S3Client::Ask(const Request& request, const std::stop_token& stop) {
+  Request whole = request;
+  if (whole.sha256.empty()) whole.sha256 = Sha256OfBody(whole.body);
+  KeyedRandom random(parts_.seed, "s3", request_count_.fetch_add(1));
+  for (int failed_tries = 1;; ++failed_tries) {
+    TUNE_ASSIGN_OR_RETURN(S3Reply reply, AskOnce(whole, stop));
+    if (stop.stop_requested()) return Unavailable("told to end");
+    const S3Error error = JudgeS3Reply(reply);
+    if (error.failure == S3Failure::kNone) {
+      budget_.GiveBack();
+      return reply;
+    }
+    if (error.failure == S3Failure::kCredential) parts_.credentials->Forget();
+    const std::optional<Duration> pause = RetryPause(error.failure, failed_tries, random);
+    if (!pause || !budget_.Take()) {
+      return S3ErrorStatus(error, reply, Doing(request), parts_.clock.Now());
+    }
+    if (!parts_.wait(*pause, stop)) return Unavailable("told to end");
+  }
+}
+
+Status S3Client::Put(const std::string& key, std::string_view bytes, const PutOptions& options,
+                     const std::stop_token& stop) {
+  Request request{"PUT", key, {}, {}, bytes, options.sha256};
+  request.doing = "write";
+  if (options.is_new) request.headers.emplace_back("if-none-match", "*");
+  return Ask(request, stop).status();
+}
+
+Result<std::string> S3Client::Get(const std::string& key, const std::stop_token& stop) {
+  Request request{"GET", key};
+  request.doing = "read";
+  TUNE_ASSIGN_OR_RETURN(S3Reply reply, Ask(request, stop));
+  return std::move(reply.body);
+}
+
+Status S3Client::GetRange(const std::string& key, int64_t offset, int64_t bytes,
+                          const RangeTaker& taker, const std::stop_token& stop) {
+  if (bytes == 0) return OkStatus();
+  Request request{"GET", key};
+  request.doing = "read";
+  request.headers.emplace_back(
+      "range", "bytes=" + std::to_string(offset) + "-" + std::to_string(offset + bytes - 1));
+  int64_t taken = 0;
+  const RangeTaker counted{[&] {
+                             taken = 0;
+                             taker.begin();
+                           },
+                           [&](std::string_view piece) {
+                             taken += static_cast<int64_t>(piece.size());
+                             return taken <= bytes && taker.take(piece);
+                           }};
+  request.taker = &counted;
+  TUNE_RETURN_IF_ERROR(Ask(request, stop).status());
+  if (taken == bytes) return OkStatus();
+  return Unavailable("cannot " + Doing(request) + ": " + std::to_string(taken) + " bytes came of " +
+                     std::to_string(bytes));
+}
+
+Result<std::optional<int64_t>> S3Client::Head(const std::string& key, const std::stop_token& stop) {
+  Request request{"HEAD", key};
+  request.doing = "look at";
+  Result<S3Reply> reply = Ask(request, stop);
+  if (reply.status().code() == StatusCode::kNotFound) return std::optional<int64_t>();
+  if (!reply.ok()) return reply.status();
+  return std::optional(reply->content_bytes);
+}
+
+Status S3Client::Delete(const std::string& key, const std::stop_token& stop) {
+  Request request{"DELETE", key};
+  request.doing = "remove";
+  const Status removed = Ask(request, stop).status();
+  return removed.code() == StatusCode::kNotFound ? OkStatus() : removed;
+}
+
+Result<std::vector<S3Object>> S3Client::List(const std::string& prefix,
+                                             const std::stop_token& stop) {
+  std::vector<S3Object> objects;
+  std::string token;
+  do {
+    Request request{"GET"};
+    request.doing = "list";
+    request.query = {{"list-type", "2"}, {"prefix", prefix}, {"encoding-type", "url"}};
+    if (!token.empty()) request.query.emplace_back("continuation-token", token);
+    TUNE_ASSIGN_OR_RETURN(const S3Reply reply, Ask(request, stop));
+    TUNE_ASSIGN_OR_RETURN(S3List list, ParseS3List(reply.body));
+    objects.insert(objects.end(), std::make_move_iterator(list.objects.begin()),
+                   std::make_move_iterator(list.objects.end()));
+    if (list.next == token && !token.empty()) {
+      return Unavailable("cannot " + Doing(request) + ": the store gives the same page again");
+    }
+    token = std::move(list.next);
+  } while (!token.empty());
+  return objects;
+}
+
+Result<std::string> S3Client::BeginUpload(const std::string& key, const std::stop_token& stop) {
+  Request request{"POST", key, {{"uploads", ""}}};
+  request.doing = "begin to write";
+  TUNE_ASSIGN_OR_RETURN(const S3Reply reply, Ask(request, stop));
+  return ParseS3UploadId(reply.body);
+}
+
+Result<S3Part> S3Client::PutPart(const std::string& key, const std::string& upload, int64_t number,
+                                 std::string_view bytes, const std::string& sha256,
+                                 const std::stop_token& stop) {
+  Request request{"PUT", key,   {{"partNumber", std::to_string(number)}, {"uploadId", upload}},
+                  {},    bytes, sha256};
+  request.doing = "write a part of";
+  TUNE_ASSIGN_OR_RETURN(S3Reply reply, Ask(request, stop));
+  return S3Part{number, std::move(reply.etag)};
+}
+
+// The store says only in the end that it could not be done: with status 200, and an error.
+Status S3Client::CompleteUpload(const std::string& key, const std::string& upload,
+                                const std::vector<S3Part>& parts, const std::stop_token& stop) {
+  std::string body = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
+  for (const S3Part& part : parts) {
+    body += "<Part><PartNumber>" + std::to_string(part.number) + "</PartNumber><ETag>" +
+            EscapeXml(part.etag) + "</ETag></Part>";
+  }
+  body += "</CompleteMultipartUpload>";
+  Request request{"POST", key, {{"uploadId", upload}}, {}, body};
+  request.doing = "finish writing";
+  TUNE_ASSIGN_OR_RETURN(S3Reply reply, Ask(request, stop));
+  if (reply.body.find("<Error>") == std::string::npos) return OkStatus();
+  reply.http_status = 500;
+  return S3ErrorStatus(JudgeS3Reply(reply), reply, Doing(request), parts_.clock.Now());
+}
+
+Status S3Client::AbortUpload(const std::string& key, const std::string& upload,
+                             const std::stop_token& stop) {
+  Request request{"DELETE", key, {{"uploadId", upload}}};
+  request.doing = "abort writing";
+  const Status aborted = Ask(request, stop).status();
+  return aborted.code() == StatusCode::kNotFound ? OkStatus() : aborted;
+}
+
+Result<std::vector<S3Upload>> S3Client::ListUploads(const std::string& prefix,
+                                                    const std::stop_token& stop) {
+  std::vector<S3Upload> uploads;
+  std::string key, id;
+  do {
+    Request request{"GET"};
+    request.doing = "list the uploads of";
+    request.query = {{"uploads", ""}, {"prefix", prefix}, {"encoding-type", "url"}};
+    if (!key.empty()) request.query.emplace_back("key-marker", key);
+    if (!id.empty()) request.query.emplace_back("upload-id-marker", id);
+    TUNE_ASSIGN_OR_RETURN(const S3Reply reply, Ask(request, stop));
+    TUNE_ASSIGN_OR_RETURN(S3Uploads page, ParseS3Uploads(reply.body));
+    const bool is_stuck = !page.next_key.empty() && page.next_key == key && page.next_id == id;
+    for (S3Upload& upload : page.uploads) {
+      if (upload.key.starts_with(prefix)) uploads.push_back(std::move(upload));
+    }
+    if (is_stuck) break;
+    key = std::move(page.next_key);
+    id = std::move(page.next_id);
+  } while (!key.empty());
+  return uploads;
+}
+
+}  // namespace tune

@@ -1,0 +1,101 @@
+#include "trial_runner/bucket/s3_signature.h"
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include <algorithm>
+
+#include "core/check.h"
+#include "trial_runner/package/sha256.h"
+#include "trial_runner/s3_address.h"
+
+namespace tune {
+namespace {
+
+std::string HmacSha256(std::string_view key, std::string_view text) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int bytes = 0;
+  const bool is_made = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+                            reinterpret_cast<const unsigned char*>(text.data()), text.size(),
+                            digest, &bytes) != nullptr;
+  TUNE_CHECK(is_made);
+  return std::string(reinterpret_cast<const char*>(digest), bytes);
+}
+
+std::string HexOf(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string hex;
+  for (const char c : bytes) {
+    hex += kDigits[static_cast<unsigned char>(c) >> 4];
+    hex += kDigits[static_cast<unsigned char>(c) & 15];
+  }
+  return hex;
+}
+
+std::string Sha256Of(std::string_view text) {
+  Sha256 hash;
+  hash.Add(text);
+  return hash.Finish();
+}
+
+// Without spaces around it, and one where several stand.
+std::string Squeezed(std::string_view value) {
+  std::string squeezed;
+  for (const char c : value) {
+    const bool is_space = c == ' ' || c == '\t';
+    if (is_space && (squeezed.empty() || squeezed.back() == ' ')) continue;
+    squeezed += is_space ? ' ' : c;
+  }
+  while (squeezed.ends_with(' ')) squeezed.pop_back();
+  return squeezed;
+}
+
+}  // namespace
+
+std::string CanonicalQuery(const S3Pairs& query) {
+  S3Pairs encoded;
+  for (const auto& [name, value] : query) {
+    encoded.emplace_back(EncodeForUrl(name, false), EncodeForUrl(value, false));
+  }
+  std::sort(encoded.begin(), encoded.end());
+  std::string text;
+  for (const auto& [name, value] : encoded) {
+    text += (text.empty() ? "" : "&") + name + "=" + value;
+  }
+  return text;
+}
+
+std::string AmazonDate(Instant now) {
+  std::string text = FormatInstant(now).substr(0, 19) + "Z";  // 2013-05-24T00:00:00Z
+  std::erase_if(text, [](char c) { return c == '-' || c == ':'; });
+  return text;
+}
+
+std::string SignRequest(const S3Request& request, const S3Credentials& credentials,
+                        std::string_view region, std::string_view service,
+                        std::string_view amazon_date) {
+  S3Pairs headers = request.headers;
+  std::stable_sort(headers.begin(), headers.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::string canonical_headers, signed_headers;
+  for (const auto& [name, value] : headers) {
+    canonical_headers += name + ":" + Squeezed(value) + "\n";
+    signed_headers += (signed_headers.empty() ? "" : ";") + name;
+  }
+  const std::string canonical = request.method + "\n" + request.path + "\n" +
+                                CanonicalQuery(request.query) + "\n" + canonical_headers + "\n" +
+                                signed_headers + "\n" + request.payload_sha256;
+  const std::string day(amazon_date.substr(0, 8));
+  const std::string scope =
+      day + "/" + std::string(region) + "/" + std::string(service) + "/aws4_request";
+  const std::string to_sign =
+      "AWS4-HMAC-SHA256\n" + std::string(amazon_date) + "\n" + scope + "\n" + Sha256Of(canonical);
+  std::string key = HmacSha256("AWS4" + credentials.secret_key, day);
+  key = HmacSha256(key, region);
+  key = HmacSha256(key, service);
+  key = HmacSha256(key, "aws4_request");
+  return "AWS4-HMAC-SHA256 Credential=" + credentials.access_key + "/" + scope +
+         ", SignedHeaders=" + signed_headers + ", Signature=" + HexOf(HmacSha256(key, to_sign));
+}
+
+}  // namespace tune
