@@ -65,6 +65,14 @@ TEST(Simulator, NothingIsFoundInTheSeedsOfTheDay) {
   }
 }
 
+// What longer runs have found (docs/SIMULATOR.md).
+TEST(Simulator, NothingIsFoundInSeedsThatOnceFoundSomething) {
+  for (const uint64_t seed : {7500441699, 7500365782, 5001001017, 7100001268, 7500666157}) {
+    SCOPED_TRACE("tune_sim --verbose --seed " + std::to_string(seed));
+    EXPECT_EQ(sim::Run(DrawSwarm(seed)).finding, "");
+  }
+}
+
 TEST(Simulator, AnUndisturbedSweepHasOneLifeOfTheTuner) {
   const RunResult result = sim::Run(Undisturbed(DrawSwarm(1)));
   EXPECT_EQ(result.finding, "");

@@ -319,6 +319,31 @@ TEST_F(WorkerLogs, AlsoOfAProcessThatDied) {
   EXPECT_THAT(Effects(), ElementsAre("ended 0 crashed: the trial process died of SIGSEGV"));
 }
 
+// Else the worker, which is told to end it again and again, never says that it has.
+TEST_F(WorkerLogs, AlsoOfAProcessThatDiedWhoseCheckpointTheTunerCannotKeep) {
+  Line(1, Saved(1));
+  Ended(1, {0, "SIGSEGV"});
+  EXPECT_THAT(Effects(), ElementsAre("keep /c/0/1"));
+  FailToKeep(ResourceExhausted("the disk is full"));
+  EXPECT_THAT(Effects(), ElementsAre("send all of /c/0/attempt_1.log and /c/0"));
+  core_->OnLogSent(Ref(0, 1, 1), OkStatus());
+  EXPECT_THAT(Effects(),
+              ElementsAre(testing::HasSubstr(
+                  "ended 0 crashed: the tuner cannot keep a checkpoint: the disk is full")));
+}
+
+// It leaves, and what it still has to say it says.
+TEST_F(WorkerLogs, AlsoOfAProcessThatDiedWhoseCheckpointCannotBeSent) {
+  Line(1, Saved(1));
+  Ended(1, {0, "SIGSEGV"});
+  Effects();
+  FailToKeep(DataLoss("it arrives otherwise than it was sent"));
+  EXPECT_THAT(Effects(), Contains("send all of /c/0/attempt_1.log and /c/0"));
+  core_->OnLogSent(Ref(0, 1, 1), OkStatus());
+  EXPECT_THAT(Effects(), testing::IsSupersetOf(
+                             {"ended 0 crashed: the trial process died of SIGSEGV", "exit 1"}));
+}
+
 TEST_F(WorkerLogs, WhatCannotBeSentIsNoFaultOfTheTrials) {
   Line(1, kFinal);
   Line(1, kCompleted);

@@ -23,18 +23,21 @@ void WorkerCore::OnCheckpointKept(const AttemptRef& ref, const Result<KeptCheckp
   if (has_exited_) return;
   if (const auto found = lingering_.find(ref);
       found != lingering_.end() && found->second.running.keeping) {
-    Lingering left = std::move(found->second);
-    lingering_.erase(found);
+    Running& running = found->second.running;
     if (kept.ok()) {
-      SendKept(left.running, *kept);
+      SendKept(running, *kept);
       // Nobody is there who would say it again.
-      if (left.running.unanswered) {
-        unacknowledged_.push_back({*left.running.unanswered, ref, std::nullopt});
+      if (running.unanswered) unacknowledged_.push_back({*running.unanswered, ref, std::nullopt});
+    } else {
+      running.keeping.reset();  // Its end waits for it no longer.
+      // It stays here meanwhile: a worker that leaves waits for what it has to say.
+      if (const std::optional<TrialEnd> end = EndForUnkept(kept.status(), now)) {
+        found->second.end = *end;
       }
-    } else if (const std::optional<TrialEnd> end = EndForUnkept(kept.status(), now)) {
-      left.end = *end;
     }
-    EndOnceLogged({}, std::move(left.running), std::move(left.end));
+    if (auto left = lingering_.extract(ref); !left.empty()) {
+      EndOnceLogged({}, std::move(left.mapped().running), std::move(left.mapped().end));
+    }
     return ExitIfDone();
   }
   const auto found = running_.find(ref.epoch);
