@@ -102,7 +102,10 @@ Transition Controller::Follow(ExperimentId id, const std::vector<SweepEvent>& st
   }
   open.sweep.CheckInvariants();
   open.sweep.Conclude();
-  return std::exchange(open.out, Transition{});
+  Transition rows = std::exchange(open.out, Transition{});
+  // Of the workers that were there when it was enlisted: its next step writes them.
+  std::swap(open.out.workers, rows.workers);
+  return rows;
 }
 
 Status Controller::RestoreCluster(const std::vector<WorkerRow>& workers) {

@@ -127,10 +127,10 @@ class HeadTuner : public ::testing::Test {
     life_->tuner->Begin(experiment.id, *last);
   }
 
-  ExperimentId Submit(const std::string& name, int64_t samples) {
-    const Value document =
-        *ParseYaml("trainable: {curve: {value: x}}\nmetric: v\nmode: max\nname: " + name +
-                   "\nspace: {x: {uniform: [0, 1]}}\nsamples: " + std::to_string(samples) + "\n");
+  ExperimentId Submit(const std::string& name, int64_t samples, const std::string& more = "") {
+    const Value document = *ParseYaml(
+        "trainable: {curve: {value: x}}\nmetric: v\nmode: max\nname: " + name +
+        "\nspace: {x: {uniform: [0, 1]}}\nsamples: " + std::to_string(samples) + "\n" + more);
     NewExperiment wanted;
     wanted.name = name;
     wanted.metric = "v";
@@ -232,6 +232,28 @@ TEST_F(HeadTuner, OneThatDiedGoesOnWithAllOfThemAndWithWhatTheWorkerRuns) {
     const auto trials = life_->store->ReadTrials(id);
     for (const TrialRow& trial : *trials) EXPECT_EQ(trial.attempts, 1);
   }
+}
+
+// Its attempts run on a worker that is none of its first life's.
+TEST_F(HeadTuner, ASweepThatWasGivenUpGoesOnWithAWorkerThatCameBeforeIt) {
+  Begin();
+  const ExperimentId large = Submit("large", 2, "resources: {cpu: 4}\nlimits: {unplaceable: 2s}\n");
+  clock_.now = clock_.now + Seconds(3);
+  Step();
+  ASSERT_EQ(ended_.at(large), ExperimentStatus::kInterrupted);
+  life_.reset();
+  Begin();
+  worker_.SayHello();
+  Step();
+  auto experiments = life_->store->ListExperiments();
+  ASSERT_TRUE(experiments.ok());
+  StoredExperiment& stored = experiments->front();
+  stored.status = ExperimentStatus::kRunning;  // As tune resume takes it.
+  Enlist(stored);
+  ASSERT_TRUE(life_->tuner->Take({HeadEvent{TunerRestarted{}, large}}).ok());
+  EXPECT_EQ(life_->store->ReadWorkers(large)->size(), 1u);
+  RunToEnd();
+  ExpectWhole(large, 2);
 }
 
 }  // namespace
