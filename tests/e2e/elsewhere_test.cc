@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/limits.h"
+#include "tests/e2e/free_ports.h"
 #include "tests/e2e/join_line.h"
 #include "tests/e2e/network_rig.h"
 #include "tests/e2e/program.h"
@@ -343,7 +344,7 @@ TEST_F(Elsewhere, AFolderThatIsTooLargeIsRefusedBeforeAnythingStarts) {
   home_.Write("code/large", "");
   fs::resize_file(home_ / "code/large", limits::kPackageBytesMax);
   const std::vector<std::string> arguments = {"run", Space(),    "--cpus",
-                                              "0",   "--listen", "127.0.0.1:0"};
+                                              "0",   "--listen", FreePlace()};
   const ProgramResult result = RunTune(home_, arguments);
   EXPECT_EQ(result.exit_status, 2);
   EXPECT_THAT(result.err, HasSubstr("tune: trainable: working_dir: " + (home_ / "code") +

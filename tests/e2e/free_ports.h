@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <string>
 #include <vector>
 
 #include "core/check.h"
@@ -56,5 +57,9 @@ inline std::vector<int> FreePorts(int count) {
   TUNE_CHECK(static_cast<int>(ports.size()) == count);
   return ports;
 }
+
+// Where a head listens that is killed and found again there. Port 0 is one of the kernel's: while
+// nobody listens, a client that tries again may be connected to itself.
+inline std::string FreePlace() { return "127.0.0.1:" + std::to_string(FreePorts(1).front()); }
 
 }  // namespace tune::testing

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "tests/e2e/curve_sweep.h"
+#include "tests/e2e/free_ports.h"
 #include "tests/e2e/join_line.h"
 #include "tests/e2e/program.h"
 #include "tests/e2e/running_head.h"
@@ -172,7 +173,7 @@ TEST(Head, AWorkerThatSeesNoDiskOfOursHasEachSweepsFolder) {
   if (geteuid() != 0) GTEST_SKIP() << "hiding a folder needs root";
   TestFolder folder;
   TestFolder cache;
-  auto head = StartHead(folder, {"--cpus", "0", "--listen", "127.0.0.1:0"}, "head runs");
+  auto head = StartHead(folder, {"--cpus", "0", "--listen", FreePlace()}, "head runs");
   JoinLine join = WaitForJoinLine(*head);
   ASSERT_NE(join.token, "");
   for (const std::string name : {"one", "two"}) {
@@ -248,7 +249,7 @@ TEST(Head, WhoIsAttachedStaysOverItsDeath) {
 
 TEST(Head, WhoIsAttachedIsToldWhyNothingRuns) {
   TestFolder folder;
-  const auto head = StartHead(folder, {"--cpus", "1", "--listen", "127.0.0.1:0"});
+  const auto head = StartHead(folder, {"--cpus", "1", "--listen", FreePlace()});
   ASSERT_TRUE(Succeeded(Submit(folder, "large", kEndless + "resources: {cpu: 64}\n")));
   Program attached(folder, "tune", {"attach", "large"});
   EXPECT_TRUE(attached.WaitForText("large waits: can run on no worker that is there"));
@@ -276,7 +277,7 @@ TEST(Head, ThePageHasOneKeyOverItsLives) {
   TestFolder folder;
   std::string address;
   for (int life = 0; life < 2; ++life) {
-    const auto head = StartHead(folder, {"--cpus", "1", "--http", "127.0.0.1:0"}, "head runs");
+    const auto head = StartHead(folder, {"--cpus", "1", "--http", FreePlace()}, "head runs");
     std::string key;
     ASSERT_TRUE(head->WaitForLine([&](const std::string& line) {
       const size_t at = line.find("?key=");
@@ -291,7 +292,7 @@ TEST(Head, ThePageHasOneKeyOverItsLives) {
 TEST(Head, InTheBackgroundItSaysHowWorkersJoin) {
   TestFolder folder;
   const ProgramResult started =
-      RunTune(folder, {"head", "--cpus", "1", "--listen", "127.0.0.1:0", "--detach"});
+      RunTune(folder, {"head", "--cpus", "1", "--listen", FreePlace(), "--detach"});
   ASSERT_EQ(started.exit_status, 0) << started.err;
   EXPECT_THAT(started.out, HasSubstr("the head runs (pid "));
   EXPECT_THAT(started.out, HasSubstr("tune worker --connect 127.0.0.1:"));

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "tests/e2e/free_ports.h"
 #include "tests/e2e/join_line.h"
 #include "tests/e2e/program.h"
 #include "tests/e2e/running_head.h"
@@ -178,7 +179,7 @@ TEST(Jobs, OneThatHasNoRoomWaitsAndSaysWhy) {
 TEST(Jobs, OneOnAWorkerThatSharesTheFolderLeavesItsFilesThere) {
   TestFolder folder;
   folder.Write("results.csv", "job\n");
-  auto head = StartHead(folder, {"--cpus", "0", "--listen", "127.0.0.1:0"});
+  auto head = StartHead(folder, {"--cpus", "0", "--listen", FreePlace()});
   const JoinLine join = WaitForJoinLine(*head);
   for (const std::string name : {"one", "two"}) {
     ASSERT_TRUE(Succeeded(Submit(folder, {"--no-wait", "--name", name},
@@ -197,7 +198,7 @@ TEST(Jobs, OneIsOverWhenAllThatItPrintedIsThere) {
   if (geteuid() != 0) GTEST_SKIP() << "hiding a folder needs root";
   TestFolder folder;
   TestFolder there;
-  const auto head = StartHead(folder, {"--cpus", "0", "--listen", "127.0.0.1:0"});
+  const auto head = StartHead(folder, {"--cpus", "0", "--listen", FreePlace()});
   const JoinLine join = WaitForJoinLine(*head);
   Program worker(there, "tune", join.Worker({"--cpus", "1", "--cache", there / "cache"}), "",
                  folder.path());
@@ -217,7 +218,7 @@ TEST(Jobs, TheOutputOfOneOnAMachineThatSeesNoDiskOfOursIsFollowed) {
   if (geteuid() != 0) GTEST_SKIP() << "hiding a folder needs root";
   TestFolder folder;
   TestFolder there;
-  auto head = StartHead(folder, {"--cpus", "0", "--listen", "127.0.0.1:0"});
+  auto head = StartHead(folder, {"--cpus", "0", "--listen", FreePlace()});
   const JoinLine join = WaitForJoinLine(*head);
   Program worker(there, "tune", join.Worker({"--cpus", "1", "--cache", there / "cache"}), "",
                  folder.path());
@@ -391,7 +392,7 @@ TEST(Jobs, ManyGoThroughTwoPlacesAndNoneIsLostWhenTheHeadIsKilled) {
 
 TEST(Jobs, OneThatNoMachineCanTakeIsGivenUpWhenItsTimeIsOver) {
   TestFolder folder;
-  const auto head = StartHead(folder, {"--listen", "127.0.0.1:0"});
+  const auto head = StartHead(folder, {"--listen", FreePlace()});
   const ProgramResult job = Submit(folder, {"--cpus", "64", "--unplaceable", "50ms"}, {"true"});
   EXPECT_EQ(job.exit_status, 3);
   EXPECT_THAT(job.err,

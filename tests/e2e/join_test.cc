@@ -10,6 +10,7 @@
 
 #include "core/posix/file_descriptor.h"
 #include "tests/e2e/curve_sweep.h"
+#include "tests/e2e/free_ports.h"
 #include "tests/e2e/join_line.h"
 #include "tests/e2e/program.h"
 
@@ -22,7 +23,7 @@ const std::string kEndlessSpace =
     CurveSweep("    iterations: 1000000000\n    seconds: 0.02\n", "samples: 8\n");
 
 std::vector<std::string> RunListening(const std::string& space,
-                                      const std::string& listen = "127.0.0.1:0") {
+                                      const std::string& listen = FreePlace()) {
   return {"run", space, "--cpus", "0", "--listen", listen};
 }
 
@@ -95,7 +96,7 @@ TEST(Join, AWorkerWithThePrintedLineRunsTheSweep) {
 TEST(Join, ALocalWorkerAndAnotherOneWorkTogether) {
   TestFolder folder;
   const std::string space = folder.Write("space.yaml", kEndlessSpace);
-  Program tune(folder, "tune", {"run", space, "--cpus", "1", "--listen", "127.0.0.1:0"});
+  Program tune(folder, "tune", {"run", space, "--cpus", "1", "--listen", FreePlace()});
   const JoinLine join = WaitForJoinLine(tune);
   Program worker(folder, "tune", join.Worker({"--cpus", "1"}));
   // Until both report.
@@ -165,7 +166,7 @@ TEST(Join, AWorkerThatIsDrainedLeavesAndItsTrialGoesOnElsewhere) {
 TEST(Join, WhatTheLocalWorkerCannotTakeWaitsForOneThatCan) {
   TestFolder folder;
   const std::string space = folder.Write("space.yaml", kSpace + "resources: {cpu: 3}\n");
-  Program tune(folder, "tune", {"run", space, "--cpus", "1", "--listen", "127.0.0.1:0"});
+  Program tune(folder, "tune", {"run", space, "--cpus", "1", "--listen", FreePlace()});
   const JoinLine join = WaitForJoinLine(tune);
   ASSERT_TRUE(
       tune.WaitForText("no worker can take a trial: it needs cpu: 3; the workers have 1 CPU"));
@@ -228,7 +229,7 @@ void ExpectNoWorkerIsKeptOut(const std::string& listen) {
   EXPECT_EQ(result.err.find("broke"), std::string::npos) << result.err;
 }
 
-TEST(Join, ACrowdOfHalfDoneHandshakesKeepsNoWorkerOut) { ExpectNoWorkerIsKeptOut("127.0.0.1:0"); }
+TEST(Join, ACrowdOfHalfDoneHandshakesKeepsNoWorkerOut) { ExpectNoWorkerIsKeptOut(FreePlace()); }
 
 // There an IPv4 address is part of an IPv6 one.
 TEST(Join, ACrowdOfHalfDoneHandshakesKeepsNoWorkerOutOnAllAddresses) {

@@ -3,6 +3,7 @@
 
 #include "tests/e2e/curve_sweep.h"
 #include "tests/e2e/delaying_forwarder.h"
+#include "tests/e2e/free_ports.h"
 #include "tests/e2e/join_line.h"
 #include "tests/e2e/network_rig.h"
 #include "tests/e2e/program.h"
@@ -180,7 +181,7 @@ TEST(LongWay, ADelayChangesNothing) {
   TestFolder folder;
   Program tune(
       folder, "tune",
-      {"run", folder.Write("space.yaml", Space()), "--cpus", "0", "--listen", "127.0.0.1:0"});
+      {"run", folder.Write("space.yaml", Space()), "--cpus", "0", "--listen", FreePlace()});
   JoinLine join = WaitForJoinLine(tune);
   DelayingForwarder forwarder(join.address, 25);
   join.address = forwarder.address();

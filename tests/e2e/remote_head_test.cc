@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/e2e/free_ports.h"
 #include "tests/e2e/join_line.h"
 #include "tests/e2e/program.h"
 #include "tests/e2e/running_head.h"
@@ -29,7 +30,7 @@ class RemoteHead : public ::testing::Test {
   void TearDown() override { unsetenv("XDG_CACHE_HOME"); }
 
   // It does not see the client's folder.
-  void Start(const std::string& http = "127.0.0.1:0") {
+  void Start(const std::string& http = FreePlace()) {
     Rows arguments = {"head", "--http", http_.empty() ? http : http_};
     arguments.insert(arguments.end(), arguments_.begin(), arguments_.end());
     head_ = std::make_unique<Program>(there_, "tune", arguments, "", here_.path());
@@ -128,7 +129,7 @@ TEST_F(RemoteHead, ASweepRunsAndIsLookedAtFromElsewhere) {
 
 // The worker that runs it sees neither the client's folder nor the head's disk.
 TEST_F(RemoteHead, WhatAJobLeavesInItsFolderComesToTheClient) {
-  arguments_ = {"--cpus", "0", "--listen", "127.0.0.1:0"};
+  arguments_ = {"--cpus", "0", "--listen", FreePlace()};
   Start();
   const Program worker(cache_, "tune", join_.Worker({"--cpus", "1", "--cache", cache_ / "apart"}),
                        "", there_.path());

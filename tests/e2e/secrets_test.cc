@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/e2e/free_ports.h"
 #include "tests/e2e/join_line.h"
 #include "tests/e2e/program.h"
 
@@ -119,7 +120,7 @@ TEST_F(Secrets, FromTheEnvironmentMustBeThereBeforeAnythingStarts) {
 
 TEST_F(Secrets, OfAWorkerOfAnotherMachineAreItsOwn) {
   const std::string space = Space("{HF_TOKEN: {from_environment: true}}");
-  Program tune(folder_, "tune", {"run", space, "--cpus", "0", "--listen", "127.0.0.1:0"});
+  Program tune(folder_, "tune", {"run", space, "--cpus", "0", "--listen", FreePlace()});
   const JoinLine join = WaitForJoinLine(tune);
   const ProgramResult unfit = RunTune(folder_, join.Worker());
   EXPECT_EQ(unfit.exit_status, 1);
@@ -135,7 +136,7 @@ TEST_F(Secrets, InTheFolderThatIsSentKeepASweepFromListening) {
   Space(std::string("{HF_TOKEN: ") + kToken + "}");
   fs::rename(folder_ / "space.yaml", folder_ / "code/space.yaml");
   const std::vector<std::string> listening = {"run",      folder_ / "code/space.yaml",
-                                              "--listen", "127.0.0.1:0",
+                                              "--listen", FreePlace(),
                                               "--set",    "trainable.working_dir=."};
   const ProgramResult refused = RunTune(folder_, listening);
   EXPECT_EQ(refused.exit_status, 2);
@@ -154,7 +155,7 @@ TEST_F(Secrets, AnEarlierTunersOutputInTheFolderDoesNotKeepASweepFromListening) 
   fs::rename(folder_ / "space.yaml", folder_ / "code/space.yaml");
   folder_.Write("code/t.out", "tune worker --connect a:1 --join tune1_" + std::string(80, 'a'));
   const ProgramResult run = RunTune(folder_, {"run", folder_ / "code/space.yaml", "--listen",
-                                              "127.0.0.1:0", "--set", "trainable.working_dir=."});
+                                              FreePlace(), "--set", "trainable.working_dir=."});
   EXPECT_EQ(run.exit_status, 0) << run.err;
   EXPECT_THAT(run.err, AllOf(HasSubstr("warning: "),
                              HasSubstr("code/t.out holds a join token and is not sent")));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/e2e/curve_sweep.h"
+#include "tests/e2e/free_ports.h"
 #include "tests/e2e/join_line.h"
 #include "tests/e2e/program.h"
 
@@ -205,7 +206,7 @@ TEST(Sweep, APortThatIsTakenIsNamedAndNothingIsMade) {
   TestFolder holder;
   Program tune(
       holder, "tune",
-      {"run", holder.Write("space.yaml", CurveSpace()), "--cpus", "0", "--listen", "127.0.0.1:0"});
+      {"run", holder.Write("space.yaml", CurveSpace()), "--cpus", "0", "--listen", FreePlace()});
   const std::string address = WaitForJoinLine(tune).address;
   ASSERT_NE(address, "");
   TestFolder folder;
@@ -221,7 +222,7 @@ TEST(Sweep, ASweepToWhichNoWorkerComesEndsInTimeAndCanBeResumed) {
   const std::string space =
       folder.Write("space.yaml", CurveSpace("", "limits: {unplaceable: 50ms}\n"));
   const ProgramResult result =
-      RunTune(folder, {"run", space, "--cpus", "0", "--listen", "127.0.0.1:0"});
+      RunTune(folder, {"run", space, "--cpus", "0", "--listen", FreePlace()});
   EXPECT_EQ(result.exit_status, 1);
   EXPECT_NE(result.err.find("no worker is there; the sweep ends after waiting 50 ms"),
             std::string::npos)
