@@ -1,6 +1,7 @@
 # Workers from the engines that people have: what is wanted, what was asked for, and the engines.
 tune_library(tune_cluster_file
   SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/engines/cluster_change.cc
     ${CMAKE_CURRENT_LIST_DIR}/engines/cluster_file.cc
     ${CMAKE_CURRENT_LIST_DIR}/engines/cluster_schema.cc
   DEPS tune_core tune_spec tune_network_address)

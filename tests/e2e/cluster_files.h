@@ -32,7 +32,8 @@ inline void KillHead(const TestFolder& folder) {
 
 // Machines are files in vms/; each has a worker, which lives as long as its file. Of a file `fail`
 // all commands fail with its words, of `refuse` no machine is made, of `stillborn` no worker
-// starts.
+// starts; of `late` a machine is made once the file is gone, of `hang` what makes one does not end.
+// Of `silent` what lists them does not end, of `lie` it prints its words and ends with 0.
 inline constexpr char kCloud[] = R"sh(#!/bin/sh
 set -eu
 cd "$(dirname "$0")"
@@ -42,7 +43,12 @@ create)
   echo "create $2" >>calls
   [ -e fail ] && { cat fail >&2; exit 1; }
   [ -e refuse ] && { cat refuse >&2; exit 75; }
+  [ -e hang ] && exec tail -f /dev/null
   [ -e vms/$2 ] && exit 0
+  if [ -e late ]; then
+    setsid sh -c 'while [ -e late ]; do sleep 0.05; done; echo running >vms/'$2 </dev/null >/dev/null 2>&1 &
+    exit 0
+  fi
   echo running >vms/$2
   [ -e stillborn ] && exit 0
   setsid sh -c 'echo $$ >vms/'$2'.pid; exec "$TUNE_BIN_DIR/tune_worker" --connect $TUNE_CONNECT --name '$2' --cpus $TUNE_CPUS --gpus 0' </dev/null >vms/$2.log 2>&1 &
@@ -54,6 +60,8 @@ delete)
   ;;
 list)
   [ -e fail ] && { cat fail >&2; exit 1; }
+  [ -e lie ] && { cat lie; exit 0; }
+  while [ -e silent ]; do sleep 0.05; done
   echo "somebody-elses running"
   for vm in vms/*; do
     case $vm in *.pid | *.log | 'vms/*') ;; *) echo "$(basename $vm) $(cat $vm)" ;; esac
@@ -77,6 +85,28 @@ inline void WriteExample(const TestFolder& folder, const std::string& name,
     text.replace(at, from.size(), to);
   }
   folder.Write("cluster.yaml", text);
+}
+
+// Whatever became of a test, no head of its folder is left.
+inline void EndHead(const TestFolder& folder) {
+  const std::string lock = folder.Read("tune.db.lock");
+  const Result<Value> holder = ParseJson(lock.substr(0, lock.find('\n')));
+  if (holder.ok() && holder->is_map() && holder->Find("pid") != nullptr) KillHead(folder);
+}
+
+// Whether the command says all of it on standard error, in whatever order; it is killed then.
+inline bool Says(const TestFolder& folder, const std::vector<std::string>& arguments,
+                 std::vector<std::string> texts, const std::string& network = "") {
+  Program program(folder, "tune", arguments, network);
+  std::string said;
+  const bool is_all = program.WaitForLine([&](const std::string& line) {
+    said += line;
+    std::erase_if(
+        texts, [&line](const std::string& text) { return line.find(text) != std::string::npos; });
+    return texts.empty();
+  });
+  if (!is_all) ADD_FAILURE() << "not said: " << texts.front() << "\n" << said;
+  return is_all;
 }
 
 class Cloud {

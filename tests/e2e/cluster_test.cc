@@ -23,7 +23,13 @@ using ::testing::SizeIs;
 // A head in the background is ended with its workers, whatever became of the test.
 class ClusterTest : public ::testing::Test {
  protected:
-  ~ClusterTest() override { Tune({"cluster", "down", "cluster.yaml", "--now", "--wait", "60s"}); }
+  ~ClusterTest() override {
+    for (const char* const trouble : {"fail", "refuse", "late", "hang", "silent", "lie"}) {
+      std::filesystem::remove(folder_ / trouble);
+    }
+    Tune({"cluster", "down", "cluster.yaml", "--now", "--wait", "60s"});
+    EndHead(folder_);
+  }
 
   ProgramResult Tune(const std::vector<std::string>& arguments) const {
     return RunTune(folder_, arguments);
@@ -42,15 +48,16 @@ class ClusterTest : public ::testing::Test {
     }
   }
 
-  // Names of machines, in the order in which the cloud was asked for them.
-  std::vector<std::string> Created() const {
+  // Names of machines, in the order of these calls.
+  std::vector<std::string> Called(const std::string& wanted) const {
     std::vector<std::string> names;
     std::istringstream calls(folder_.Read("calls"));
     for (std::string verb, name; calls >> verb >> name;) {
-      if (verb == "create") names.push_back(name);
+      if (verb == wanted) names.push_back(name);
     }
     return names;
   }
+  std::vector<std::string> Created() const { return Called("create"); }
 
   TestFolder folder_;
   Cloud cloud_{folder_};
@@ -134,9 +141,8 @@ TEST_F(ClusterTest, UpWaitsForTheMinimumAndShowsEachRequest) {
 TEST_F(ClusterTest, MachineThatCannotBeMadeIsSaidWithTheEnginesWordsAndTriedAgainLater) {
   folder_.Write("refuse", "the quota of 0 machines is reached\n");
   cloud_.WriteFile("    min: 1\n");
-  const ProgramResult up = Tune({"cluster", "up", "cluster.yaml", "--wait", "3s"});
-  EXPECT_EQ(up.exit_status, 1);
-  EXPECT_THAT(up.err, HasSubstr("-vm-1  failed: up: the quota of 0 machines is reached"));
+  EXPECT_TRUE(
+      Says(folder_, {"cluster", "up"}, {"-vm-1  failed: up: the quota of 0 machines is reached"}));
   // It rests for ten seconds.
   EXPECT_THAT(Created(), SizeIs(1));
   std::filesystem::remove(folder_ / "refuse");
@@ -148,10 +154,8 @@ TEST_F(ClusterTest, MachineThatCannotBeMadeIsSaidWithTheEnginesWordsAndTriedAgai
 TEST_F(ClusterTest, WorkerThatNeverJoinsIsGivenUpAndSaid) {
   folder_.Write("stillborn", "");
   cloud_.WriteFile("    min: 1\n    max: 1\n    join_timeout: 1s\n");
-  const ProgramResult up = Tune({"cluster", "up", "cluster.yaml", "--wait", "6s"});
-  EXPECT_EQ(up.exit_status, 1);
-  EXPECT_THAT(up.err, HasSubstr("its machine runs, and its worker has not joined within 1.0 s"));
-  EXPECT_THAT(up.err, HasSubstr("the pools did not get their minimum of workers within 6.0 s"));
+  EXPECT_TRUE(Says(folder_, {"cluster", "up"},
+                   {"its machine runs, and its worker has not joined within 1.0 s"}));
 }
 
 TEST_F(ClusterTest, HeadThatIsKilledFindsItsWorkersAgainAndStartsNoneTwice) {
@@ -170,6 +174,24 @@ TEST_F(ClusterTest, HeadThatIsKilledFindsItsWorkersAgainAndStartsNoneTwice) {
   WaitForRows(folder_, "select status from experiments", {"FINISHED"});
   // Their workers went on meanwhile.
   EXPECT_EQ(Query(folder_, "select count(*) from attempts"), std::vector<std::string>{"2"});
+}
+
+// Their workers come back one after the other, and there is more to do than all of them can.
+TEST_F(ClusterTest, HeadThatIsKilledAsksForNoMoreThanItsMaximum) {
+  cloud_.WriteFile("    max: 2\n");
+  ASSERT_TRUE(Succeeded(Tune({"cluster", "up"})));
+  folder_.Write("space.yaml",
+                CurveSweep("    iterations: 100000\n    seconds: 0.05\n", "samples: 20\n"));
+  ASSERT_TRUE(Succeeded(Tune({"submit", "space.yaml"})));
+  WaitForPool("joined", 2);
+  WaitForReports(folder_, 4);
+  for (int i = 0; i < 3; ++i) {
+    KillHead(folder_);
+    ASSERT_TRUE(Succeeded(Tune({"cluster", "up"})));
+    WaitForPool("joined", 2);
+  }
+  EXPECT_THAT(Created(), SizeIs(2));
+  EXPECT_THAT(cloud_.Machines(), SizeIs(2));
 }
 
 TEST_F(ClusterTest, HeadThatIsKilledWhileItAsksHasAsManyMachinesInTheEndAndAsksForNoneTwice) {
@@ -200,6 +222,58 @@ TEST_F(ClusterTest, DownGivesBackWhatAKilledHeadHasLeft) {
   EXPECT_THAT(cloud_.Machines(), IsEmpty());
 }
 
+TEST_F(ClusterTest, DownGivesBackAMachineThatAppearsAfterItsHeadWasKilled) {
+  folder_.Write("late", "");
+  cloud_.WriteFile("    min: 1\n    max: 1\n");
+  Tune({"cluster", "up", "cluster.yaml", "--wait", "0s"});
+  while (Created().empty()) {
+  }
+  KillHead(folder_);
+  Program down(folder_, "tune", {"cluster", "down"});
+  while (Called("delete").empty()) {
+  }
+  std::filesystem::remove(folder_ / "late");
+  EXPECT_TRUE(Succeeded(down.Wait()));
+  EXPECT_THAT(cloud_.Machines(), IsEmpty());
+  EXPECT_THAT(Called("delete"), SizeIs(2)) << "before it appeared, and after";
+}
+
+TEST_F(ClusterTest, UpThatHangsIsSaidAndCalledOffByDown) {
+  folder_.Write("hang", "");
+  cloud_.WriteFile("    min: 1\n    max: 1\n");
+  EXPECT_TRUE(Says(folder_, {"cluster", "up"},
+                   {"-vm-1  asking: its engine has not answered for more than 5 s"}));
+  // Whether the cloud makes a machine of it is waited for.
+  EXPECT_TRUE(Succeeded(Tune({"cluster", "down"})));
+  EXPECT_THAT(Called("delete"), SizeIs(1));
+}
+
+TEST_F(ClusterTest, ListThatEndsWithZeroAndPrintsAnErrorEmptiesNoCloud) {
+  cloud_.WriteFile("    min: 1\n    max: 1\n");
+  ASSERT_TRUE(Succeeded(Tune({"cluster", "up"})));
+  folder_.Write("lie", "ERROR: the token has expired\n");
+  EXPECT_TRUE(Says(folder_, {"cluster", "down"}, {"list: read 'ERROR: the token has expired'"}));
+  std::filesystem::remove(folder_ / "lie");
+  EXPECT_TRUE(Succeeded(Tune({"cluster", "down"})));
+  EXPECT_THAT(cloud_.Machines(), IsEmpty());
+}
+
+TEST_F(ClusterTest, ListThatHangsIsSaidByUpAndByStatus) {
+  folder_.Write("silent", "");
+  cloud_.WriteFile("    min: 1\n    max: 1\n");
+  EXPECT_TRUE(
+      Says(folder_, {"cluster", "up"},
+           {"pool vm  is asked what is there: its engine has not answered for more than 5 s"}));
+  EXPECT_THAT(Tune({"cluster", "status"}).out, HasSubstr("has not answered for more than 5 s"));
+}
+
+TEST_F(ClusterTest, ClusterWithoutAnActionSaysWhichThereAre) {
+  const ProgramResult said = Tune({"cluster"});
+  EXPECT_EQ(said.exit_status, 2);
+  EXPECT_THAT(said.err, HasSubstr("the action is missing; expected up, which starts the head and "
+                                  "its pools, status, which shows them, or down"));
+}
+
 TEST_F(ClusterTest, SecondHeadForAClusterFileIsRefused) {
   cloud_.WriteFile("    max: 2\n");
   ASSERT_TRUE(Succeeded(Tune({"cluster", "up"})));
@@ -211,7 +285,9 @@ TEST_F(ClusterTest, SecondHeadForAClusterFileIsRefused) {
 TEST_F(ClusterTest, TrialThatWaitsForAPoolIsNotGivenUp) {
   folder_.Write("fail", "the cloud is closed\n");
   cloud_.WriteFile("    max: 1\n");
-  ASSERT_EQ(Tune({"cluster", "up", "cluster.yaml", "--wait", "0s"}).exit_status, 1);
+  const ProgramResult up = Tune({"cluster", "up", "cluster.yaml", "--wait", "0s"});
+  ASSERT_EQ(up.exit_status, 1) << up.err;
+  EXPECT_THAT(up.err, HasSubstr("the pools did not get their minimum of workers within 0 ms"));
   folder_.Write("space.yaml",
                 CurveSweep("    iterations: 1\n", "samples: 1\nlimits: {unplaceable: 300ms}\n"));
   ASSERT_TRUE(Succeeded(Tune({"submit", "space.yaml"})));
@@ -221,6 +297,55 @@ TEST_F(ClusterTest, TrialThatWaitsForAPoolIsNotGivenUp) {
   std::filesystem::remove(folder_ / "fail");
   WaitForRows(folder_, "select status from experiments", {"FINISHED"});
   EXPECT_EQ(Query(folder_, "select status from trials"), std::vector<std::string>{"TERMINATED"});
+}
+
+TEST_F(ClusterTest, ChangedNumbersOfALivingClusterAreAppliedAndOtherChangesAreRefused) {
+  cloud_.WriteFile("    max: 1\n");
+  ASSERT_TRUE(Succeeded(Tune({"cluster", "up"})));
+  cloud_.WriteFile("    min: 2\n    max: 3\n");
+  const ProgramResult more = Tune({"cluster", "up"});
+  EXPECT_TRUE(Succeeded(more));
+  EXPECT_THAT(more.err, HasSubstr("changed: pools.vm.min: 2 instead of 0\n"));
+  EXPECT_THAT(more.err, HasSubstr("changed: pools.vm.max: 3 instead of 1\n"));
+  EXPECT_THAT(cloud_.Machines(), SizeIs(2));
+  cloud_.WriteFile("    min: 1\n    max: 3\n    spot: true\n");
+  const ProgramResult other = Tune({"cluster", "up"});
+  EXPECT_EQ(other.exit_status, 2);
+  EXPECT_THAT(other.err, HasSubstr("cluster.yaml: differs from what the cluster is up with: "
+                                   "pools.vm.spot; while it is up, min, max, idle and "
+                                   "join_timeout of pools can change"));
+  EXPECT_THAT(Tune({"cluster", "status", "cluster.yaml", "--format", "json"}).out,
+              HasSubstr("\"min\":2,\"max\":3"));
+}
+
+TEST_F(ClusterTest, StatusAndDownDoWithoutAFileThatIsBrokenOrGone) {
+  cloud_.WriteFile("    min: 1\n    max: 1\n");
+  ASSERT_TRUE(Succeeded(Tune({"cluster", "up"})));
+  folder_.Write("cluster.yaml", "pools: {vm\n");
+  const ProgramResult status = Tune({"cluster", "status"});
+  EXPECT_TRUE(Succeeded(status));
+  EXPECT_THAT(status.err, HasSubstr("goes on with the file as it was when the cluster test came "
+                                    "up"));
+  EXPECT_EQ(Tune({"cluster", "up"}).exit_status, 2);
+  std::filesystem::remove(folder_ / "cluster.yaml");
+  EXPECT_EQ(Tune({"cluster", "down", "other.yaml"}).exit_status, 2);
+  KillHead(folder_);
+  EXPECT_TRUE(Succeeded(Tune({"cluster", "down", "cluster.yaml"})));
+  EXPECT_THAT(cloud_.Machines(), IsEmpty());
+}
+
+TEST_F(ClusterTest, SeveralThatBringItUpAtATimeFindTheHeadOfOneOfThem) {
+  cloud_.WriteFile("    min: 1\n    max: 1\n");
+  Program first(folder_, "tune", {"cluster", "up"});
+  Program second(folder_, "tune", {"cluster", "up"});
+  Program third(folder_, "tune", {"cluster", "up"});
+  for (Program* const up : {&first, &second, &third}) {
+    const ProgramResult result = up->Wait();
+    EXPECT_TRUE(Succeeded(result));
+    EXPECT_THAT(result.err, HasSubstr("the head runs (pid "));
+    EXPECT_THAT(result.err, Not(HasSubstr("another head")));
+  }
+  EXPECT_THAT(cloud_.Machines(), SizeIs(1));
 }
 
 TEST_F(ClusterTest, MistakeInTheFileIsToldAndNothingIsStarted) {

@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "tests/e2e/cluster_files.h"
 #include "tests/e2e/curve_sweep.h"
@@ -56,11 +58,12 @@ class SshTest : public ::testing::Test {
   }
   void TearDown() override {
     if (rig_) Tune({"cluster", "down", "cluster.yaml", "--now", "--wait", "60s"});
+    EndHead(folder_);
+    EndWorkers();
     if (server_ > 0) {
       kill(server_, SIGKILL);
       waitpid(server_, nullptr, 0);
     }
-    // Workers belong to that machine; none is left where down went well.
     rig_.reset();
   }
 
@@ -105,6 +108,16 @@ class SshTest : public ::testing::Test {
       if (name.starts_with("tune-")) names.push_back(name);
     }
     return names;
+  }
+
+  // Those of a test that failed; each leads a session of its own.
+  void EndWorkers() const {
+    for (const std::string& name : Workers()) {
+      const pid_t pid = std::atoi(folder_.Read("there/" + name + "/pid").c_str());
+      if (pid > 1 && OfProcess(std::to_string(pid), "/cmdline").find(name) != std::string::npos) {
+        kill(-pid, SIGKILL);
+      }
+    }
   }
 
   // Empty: there is no such process any more.
@@ -172,19 +185,31 @@ TEST_F(SshTest, ExampleRunsAsItStands) {
 
 TEST_F(SshTest, HostThatIsNotReachedIsSaidInSshsWords) {
   WriteFile("[node1, 10.77.0.9]", "    worker: {cpus: 2, gpus: 0}\n    min: 2\n");
-  const ProgramResult up = Tune({"cluster", "up", "cluster.yaml", "--wait", "15s"});
-  EXPECT_EQ(up.exit_status, 1);
-  EXPECT_THAT(up.err, HasSubstr("-lab-1  joined"));
-  EXPECT_THAT(up.err, HasSubstr("-lab-2  failed: 10.77.0.9: ssh: connect to host 10.77.0.9"));
+  EXPECT_TRUE(Says(folder_, {"cluster", "up"},
+                   {"-lab-1  joined", "-lab-2  failed: 10.77.0.9: ssh: connect to host 10.77.0.9"},
+                   rig_->tuner_network()));
+}
+
+TEST_F(SshTest, DownNamesAHostThatIsNotReachedAnyMoreAndEndsTheHead) {
+  WriteFile("[node1]", "    worker: {cpus: 2, gpus: 0}\n    min: 1\n");
+  ASSERT_TRUE(Succeeded(Tune({"cluster", "up"})));
+  rig_->Partition();
+  const ProgramResult down = Tune({"cluster", "down", "cluster.yaml", "--now"});
+  EXPECT_EQ(down.exit_status, 1);
+  EXPECT_THAT(down.err, HasSubstr("not reached: " + Workers().front() + ": node1: "));
+  EXPECT_THAT(down.err, HasSubstr("a worker on a host that is not reached ends by itself"));
+  EXPECT_FALSE(fs::exists(folder_ / "tune.db.lock"));
+  rig_->Heal();
+  EXPECT_TRUE(Succeeded(Tune({"cluster", "down"})));
+  EXPECT_THAT(Workers(), IsEmpty());
 }
 
 TEST_F(SshTest, HostWithAnotherKeyIsRefusedInSshsWords) {
   Run("ssh-keygen -q -t ed25519 -N '' -f other_key && "
       "echo \"[10.77.0.2]:2222 $(cat other_key.pub)\" >known_hosts");
   WriteFile("[node1]", "    worker: {cpus: 2, gpus: 0}\n    min: 1\n");
-  const ProgramResult up = Tune({"cluster", "up", "cluster.yaml", "--wait", "5s"});
-  EXPECT_EQ(up.exit_status, 1);
-  EXPECT_THAT(up.err, HasSubstr("Host key verification failed"));
+  EXPECT_TRUE(
+      Says(folder_, {"cluster", "up"}, {"Host key verification failed"}, rig_->tuner_network()));
   Run("echo \"[10.77.0.2]:2222 $(cat host_key.pub)\" >known_hosts");
 }
 

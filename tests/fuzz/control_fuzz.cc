@@ -9,18 +9,20 @@
 #include "tuner/control/control_request.h"
 
 tune::FuzzStart tune::StartOfFuzz() {
-  return {{R"({"tuner": 4711, "sweep": "food11", "pause": {"trial": 3, "now": false}})",
-           R"({"tuner": 4711, "sweep": "food11", "devices": {}})",
-           R"({"tuner": 4711, "sweep": "food11", "pause": {"now": true}})",
-           R"({"tuner": 1, "sweep": "gr\u00f6\u00dfe", "unpause": {"trial": 3}})",
-           R"({"tuner": 1, "sweep": "a", "stop": {"trial": 0, "now": true}})",
-           R"({"tuner": 1, "sweep": "a", "set": {"settings": ["limits.max_concurrent=4"]}})",
-           R"({"tuner": 1, "sweep": "a", "submit": {"seed": "7", "spec": {"metric": "v"},
+  return {
+      {R"({"tuner": 4711, "sweep": "food11", "pause": {"trial": 3, "now": false}})",
+       R"({"tuner": 4711, "sweep": "food11", "devices": {}})",
+       R"({"tuner": 4711, "sweep": "food11", "pause": {"now": true}})",
+       R"({"tuner": 1, "sweep": "gr\u00f6\u00dfe", "unpause": {"trial": 3}})",
+       R"({"tuner": 1, "sweep": "a", "stop": {"trial": 0, "now": true}})",
+       R"({"tuner": 1, "sweep": "a", "set": {"settings": ["limits.max_concurrent=4"]}})",
+       R"({"tuner": 1, "sweep": "a", "submit": {"seed": "7", "spec": {"metric": "v"},
                "provenance": {}, "base_dir": "/home", "package": {"sha256": "ab", "bytes": 9}}})",
-           R"({"tuner": 1, "sweep": "a", "cluster_down": {"now": true}})",
-           R"({"ok": ["trial 3 pauses at its next report", "b"]})",
-           R"({"error": "food11 has no trial 99", "code": "not_found"})"},
-          50'000};
+       R"({"tuner": 1, "sweep": "a", "cluster_down": {"now": true}})",
+       R"({"tuner": 1, "sweep": "a", "cluster_set": {"file": "/a", "document": {"pools": {}}}})",
+       R"({"ok": ["trial 3 pauses at its next report", "b"]})",
+       R"({"error": "food11 has no trial 99", "code": "not_found"})"},
+      50'000};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -47,7 +47,11 @@ std::vector<ControlRequest> Samples() {
   ControlRequest submit = state;
   submit.verb = ControlVerb::kSubmit;
   submit.submission = {7, "{\"a\":1}", "/sweeps", "{}", {}, {"first", {{"b", ""}}, {}}};
-  return {pause, pause_all, unpause, stop, set, drain, state, note, submit};
+  ControlRequest cluster = state;
+  cluster.verb = ControlVerb::kClusterSet;
+  cluster.file = "/home/ada/lab.yaml";
+  cluster.document = "{\"pools\":{}}";
+  return {pause, pause_all, unpause, stop, set, drain, state, note, submit, cluster};
 }
 
 TEST(ControlRequest, ComesBackAsItWasWritten) {

@@ -1,22 +1,27 @@
 #include "tuner/cli/cluster_command.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "core/json.h"
 #include "core/posix/child_process.h"
+#include "core/posix/file_descriptor.h"
+#include "core/posix/read_bytes.h"
 #include "tuner/artifact_path.h"
+#include "tuner/cli/cluster_changes.h"
+#include "tuner/cli/cluster_leftovers.h"
 #include "tuner/cli/cluster_lines.h"
 #include "tuner/cli/cluster_state.h"
 #include "tuner/cli/complain.h"
 #include "tuner/control/control_client.h"
-#include "tuner/engines/pool_book.h"
+#include "tuner/engines/cluster_file.h"
 #include "tuner/sqlite/writer_lock.h"
 
 namespace tune {
@@ -24,20 +29,8 @@ namespace {
 
 constexpr Duration kHeadPatience = Seconds(10);
 constexpr Duration kLookEvery = Milliseconds(100);
-constexpr Duration kLookAtEngineEvery = Seconds(1);
 constexpr Duration kHeadEndPatience = Seconds(30);
 constexpr int kInterruptedStatus = 130;
-
-const Value& Of(const Value& map, const char* key) {
-  static const Value nothing;
-  const Value* const found = map.is_map() ? map.Find(key) : nullptr;
-  return found == nullptr ? nothing : *found;
-}
-
-std::string TextOf(const Value& map, const char* key) {
-  const Value& value = Of(map, key);
-  return value.is_string() ? value.AsString() : "";
-}
 
 class ClusterTalk {
  public:
@@ -48,7 +41,8 @@ class ClusterTalk {
         clock_(clock),
         wait_(wait),
         out_(out),
-        err_(err) {}
+        err_(err),
+        changes_(err) {}
 
   int Up();
   int ShowStatus();
@@ -57,14 +51,15 @@ class ClusterTalk {
  private:
   // kNotFound: no head holds the database.
   Result<Value> Ask(ControlVerb verb);
-  Status StartHead();
+  // `words`: what it says until it runs, or says why it does not.
+  Status StartHead(std::string& words);
+  // The head's state: of one that lives, which is told what has changed in the file, or of a new
+  // one.
+  Result<Value> FindOrStartHead();
   Status CheckIsOurs(const Value& state) const;
-  // Of requests what has changed since the last time.
-  void ShowChanges(const Value& state);
   int GiveUp(const std::string& what, const Value& state);
   int EndHead();
-  int DownWithoutHead();
-  Result<size_t> LookAtEngines(const std::vector<std::unique_ptr<Engine>>& engines);
+  int DownWithoutHead() { return GiveBackLeftovers(options_, cluster_, clock_, wait_, out_, err_); }
 
   const ClusterOptions& options_;
   const ClusterSpec cluster_;
@@ -72,14 +67,16 @@ class ClusterTalk {
   const WaitFunction& wait_;
   std::ostream& out_;
   std::ostream& err_;
-  std::map<std::string, std::string> shown_;  // By worker.
-  int64_t head_ = 0;
+  ClusterChanges changes_;
+  bool is_head_ = false;  // Who held the database when it was asked last.
+  int64_t head_ = 0;      // Its process.
 };
 
 Result<Value> ClusterTalk::Ask(ControlVerb verb) {
   const std::optional<LockHolder> holder = FindLockHolder(options_.db_path);
   if (!holder) return NotFound("no head holds " + options_.db_path);
-  if (!holder->is_head) {
+  is_head_ = holder->is_head;
+  if (!is_head_) {
     return FailedPrecondition(options_.db_path + ": is held by " + DescribeHolder(*holder));
   }
   head_ = holder->pid;
@@ -88,101 +85,88 @@ Result<Value> ClusterTalk::Ask(ControlVerb verb) {
   request.tuner = holder->pid;
   request.sweep = "all";
   request.now = verb == ControlVerb::kClusterDown && options_.now;
+  if (verb == ControlVerb::kClusterSet) {
+    request.file = cluster_.path;
+    request.document = ToJson(cluster_.document);
+  }
   TUNE_ASSIGN_OR_RETURN(const ControlAnswer answer,
                         AskTuner(ArtifactsDirOf(options_.db_path), request, clock_, kHeadPatience));
   if (!answer.status.ok()) return answer.status.At(DescribeHolder(*holder));
   if (answer.lines.empty()) return Internal("the head's answer is empty");
+  for (size_t i = 1; i < answer.lines.size(); ++i) {
+    err_ << "changed: " << PrintableLines(answer.lines[i]) << std::endl;
+  }
   return ParseJson(answer.lines.front());
 }
 
-// Its words are shown until it runs, or says why it does not.
-Status ClusterTalk::StartHead() {
-  TUNE_ASSIGN_OR_RETURN(
-      const std::unique_ptr<ChildProcess> head,
-      ChildProcess::Start(
-          options_.program_dir + "/tune_cli",
-          {"--db", options_.db_path, "head", "--detach", "--cluster", options_.path}, {}));
+Status ClusterTalk::StartHead(std::string& words) {
+  const FileDescriptor said(memfd_create("head", MFD_CLOEXEC));
+  if (!said.is_open()) return Unavailable("no memory for what the head says");
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<ChildProcess> head,
+                        ChildProcess::Start(options_.program_dir + "/tune_cli",
+                                            {"--db", options_.db_path, "head", "--detach",
+                                             "--cluster", cluster_.path},
+                                            {}, /*output=*/-1, /*error=*/said.get()));
   while (!head->HasEnded()) {
     if (!wait_(kLookEvery)) return Unavailable("interrupted before the head ran");
   }
+  words = ReadBytes("/proc/self/fd/" + std::to_string(said.get()));
   if (head->exit_status() == 0) return OkStatus();
   return Status(head->exit_status() == 2 ? StatusCode::kInvalidArgument : StatusCode::kUnavailable,
                 "the head did not start");
 }
 
-Status ClusterTalk::CheckIsOurs(const Value& state) const {
-  const std::string name = TextOf(state, "cluster");
-  if (name == cluster_.name) return OkStatus();
-  return FailedPrecondition("the head of " + options_.db_path + " has the cluster " + name + " (" +
-                            TextOf(state, "file") + "), not " + cluster_.name +
-                            "; --db names another database");
+// Of several that start one at a time, one does; the others find it.
+Result<Value> ClusterTalk::FindOrStartHead() {
+  for (const Instant begun = clock_.Now();;) {
+    Result<Value> state = Ask(ControlVerb::kCluster);
+    if (state.ok()) {
+      TUNE_RETURN_IF_ERROR(CheckIsOurs(*state));
+      err_ << "the head runs (pid " << head_ << ")" << std::endl;
+      return Ask(ControlVerb::kClusterSet);
+    }
+    const bool is_late = clock_.Now() >= begun + kHeadPatience;
+    if (state.status().code() != StatusCode::kNotFound) {
+      // Who holds the database may be a head that has not said so yet.
+      if (!is_head_ && !is_late && wait_(kLookEvery)) continue;
+      return state.status();
+    }
+    std::string words;
+    const Status started = StartHead(words);
+    const bool may_be_found = FindLockHolder(options_.db_path).has_value() ||
+                              words.find(kAnotherHeadHasIt) != std::string::npos;
+    if (!started.ok() && may_be_found && !is_late && wait_(kLookEvery)) continue;
+    err_ << words << std::flush;
+    if (!started.ok()) return started;
+    return Ask(ControlVerb::kCluster);
+  }
 }
 
-void ClusterTalk::ShowChanges(const Value& state) {
-  std::map<std::string, std::string> now;
-  const auto gather = [&now](const Value& list, const char* state_key, const char* why_key) {
-    if (!list.is_list()) return;
-    for (const Value& one : list.AsList()) {
-      const std::string word = state_key == nullptr ? "failed" : TextOf(one, state_key);
-      const std::string why = TextOf(one, why_key);
-      now[TextOf(one, "worker")] = word + (why.empty() ? "" : ": " + why);
-    }
-  };
-  gather(Of(state, "failed"), nullptr, "why");
-  gather(Of(state, "workers"), "state", "reason");
-  if (const Value& pools = Of(state, "pools"); pools.is_list()) {
-    for (const Value& pool : pools.AsList()) {
-      // How long it rests changes with each look.
-      const std::string why = TextOf(pool, "why");
-      const size_t colon = why.starts_with("rests") ? why.find(": ") : std::string::npos;
-      if (why.empty()) continue;
-      now["pool " + TextOf(pool, "pool")] =
-          colon == std::string::npos ? why : "rests after " + why.substr(colon + 2);
-    }
-  }
-  for (const auto& [name, text] : now) {
-    if (shown_[name] != text) err_ << PrintableLines(name + "  " + text) << std::endl;
-  }
-  for (const auto& [name, text] : shown_) {
-    if (!now.contains(name) && !name.starts_with("pool ")) {
-      err_ << PrintableLines(name + "  is gone") << std::endl;
-    }
-  }
-  shown_ = std::move(now);
+Status ClusterTalk::CheckIsOurs(const Value& state) const {
+  const std::string name = TextMemberOf(state, "cluster");
+  if (name == cluster_.name) return OkStatus();
+  return FailedPrecondition("the head of " + options_.db_path + " has the cluster " + name + " (" +
+                            TextMemberOf(state, "file") + "), not " + cluster_.name +
+                            "; --db names another database");
 }
 
 // With the engine's own words.
 int ClusterTalk::GiveUp(const std::string& what, const Value& state) {
   err_ << "tune: " << what << " within " << FormatDuration(options_.patience) << "\n";
-  PrintCluster(state, options_.width, err_);
-  if (const Value& failed = Of(state, "failed"); failed.is_list() && !failed.AsList().empty()) {
-    const Value& last = failed.AsList().back();
-    if (const Value& log = Of(last, "log"); log.is_list() && !log.AsList().empty()) {
-      err_ << "\nthe last lines of " << TextOf(last, "worker") << ":\n";
-      for (const Value& line : log.AsList()) err_ << "  " << ShortText(line) << "\n";
-    }
-  }
-  err_ << std::flush;
+  TellWhatIsLeft(state, options_.width, err_);
   return 1;
 }
 
 int ClusterTalk::Up() {
-  Result<Value> state = Ask(ControlVerb::kCluster);
-  if (state.status().code() == StatusCode::kNotFound) {
-    if (const Status started = StartHead(); !started.ok()) return Complain(started, err_);
-    state = Ask(ControlVerb::kCluster);
-  } else if (state.ok()) {
-    if (const Status ours = CheckIsOurs(*state); !ours.ok()) return Complain(ours, err_);
-    err_ << "the head runs (pid " << head_ << ")" << std::endl;
-  }
+  Result<Value> state = FindOrStartHead();
   const Instant begun = clock_.Now();
   for (;;) {
     if (!state.ok()) return Complain(state.status(), err_);
-    if (Of(*state, "is_closing") == Value(true)) {
+    if (MemberOf(*state, "is_closing") == Value(true)) {
       return Complain(FailedPrecondition("the cluster goes down; wait until it is"), err_);
     }
-    ShowChanges(*state);
-    if (Of(*state, "is_ready") == Value(true)) break;
+    changes_.Show(*state);
+    if (MemberOf(*state, "is_ready") == Value(true)) break;
     if (clock_.Now() >= begun + options_.patience) {
       return GiveUp("the pools did not get their minimum of workers", *state);
     }
@@ -224,8 +208,19 @@ int ClusterTalk::Down() {
   for (;;) {
     if (state.status().code() == StatusCode::kNotFound) return DownWithoutHead();
     if (!state.ok()) return Complain(state.status(), err_);
-    ShowChanges(*state);
-    if (Of(*state, "is_empty") == Value(true)) return EndHead();
+    changes_.Show(*state);
+    if (MemberOf(*state, "is_empty") == Value(true)) {
+      const int ended = EndHead();
+      if (ended == 0) {
+        out_ << "the cluster " << cluster_.name << " is down: the engines have nothing left of it"
+             << std::endl;
+      }
+      return ended;
+    }
+    if (TellUnreached(*state, err_)) {
+      const int ended = EndHead();
+      return ended != 0 ? ended : 1;
+    }
     if (clock_.Now() >= begun + options_.patience) {
       return GiveUp("not all workers are gone", *state);
     }
@@ -246,66 +241,49 @@ int ClusterTalk::EndHead() {
     }
     if (!wait_(kLookEvery)) return kInterruptedStatus;
   }
-  out_ << "the cluster " << cluster_.name << " is down: the engines have nothing left of it"
-       << std::endl;
   return 0;
 }
 
-// How many machines there are; they are given back.
-Result<size_t> ClusterTalk::LookAtEngines(const std::vector<std::unique_ptr<Engine>>& engines) {
-  size_t left = 0;
-  for (size_t i = 0; i < engines.size(); ++i) {
-    const Result<std::vector<Machine>> machines = engines[i]->List();
-    if (!machines.ok()) return machines.status().At("pool " + cluster_.pools[i].name);
-    std::vector<std::string> names;
-    for (const Machine& machine : *machines) {
-      if (machine.state != MachineState::kEnded) names.push_back(machine.name);
-    }
-    left += names.size();
-    if (names.empty()) continue;
-    for (const std::string& name : names) {
-      if (std::exchange(shown_[name], "returning") != "returning") {
-        err_ << name << "  returning" << std::endl;
-      }
-    }
-    const Status returned = engines[i]->GiveBack(names);
-    if (!returned.ok()) return returned.At("pool " + cluster_.pools[i].name);
+// `read`: the file as it is. Of one that is gone or broken what the cluster was up with counts, and
+// so do pools of it that are not in the file any more: they may have workers.
+Result<ClusterSpec> WithWhatIsRemembered(Result<ClusterSpec> read, const ClusterOptions& options,
+                                         std::ostream& err) {
+  Result<ClusterSpec> remembered = ClusterState::RememberedFile(ArtifactsDirOf(options.db_path));
+  if (!remembered.ok()) return read;
+  if (!read.ok()) {
+    std::error_code error;
+    const bool is_it = options.path.empty() ||
+                       std::filesystem::absolute(options.path, error).lexically_normal().string() ==
+                           remembered->path;
+    if (!is_it) return read;
+    err << "tune: " << PrintableLines(read.status().message())
+        << "\ntune: goes on with the file as it was when the cluster " << remembered->name
+        << " came up" << std::endl;
+    return remembered;
   }
-  return left;
-}
-
-int ClusterTalk::DownWithoutHead() {
-  Result<FileDescriptor> lock = LockClusterFile(options_.path);
-  if (!lock.ok()) return Complain(lock.status(), err_);
-  Result<ClusterState> state = ClusterState::Open(ArtifactsDirOf(options_.db_path), cluster_);
-  if (state.status().code() == StatusCode::kNotFound) {
-    out_ << "the cluster " << cluster_.name << " is down" << std::endl;
-    return 0;
+  if (read->name != remembered->name) return read;
+  for (const PoolSpec& pool : remembered->pools) {
+    const bool is_there = std::any_of(read->pools.begin(), read->pools.end(),
+                                      [&pool](const PoolSpec& p) { return p.name == pool.name; });
+    if (!is_there) read->pools.push_back(pool);
   }
-  if (!state.ok()) return Complain(state.status(), err_);
-  const auto engines = MakeEngines(cluster_, *state, options_.program_dir);
-  const Instant begun = clock_.Now();
-  for (;;) {
-    const Result<size_t> left = LookAtEngines(engines);
-    if (left.ok() && *left == 0) break;
-    if (clock_.Now() >= begun + options_.patience) {
-      return Complain(left.ok() ? Unavailable(std::to_string(*left) + " machines are still there")
-                                : Unavailable(left.status().message()),
-                      err_);
-    }
-    if (!wait_(kLookAtEngineEvery)) return kInterruptedStatus;
-  }
-  if (const Status kept = state->Keep(Value()); !kept.ok()) return Complain(kept, err_);
-  out_ << "the cluster " << cluster_.name << " is down: the engines have nothing left of it"
-       << std::endl;
-  return 0;
+  return read;
 }
 
 }  // namespace
 
 int ClusterCommand(const ClusterOptions& options, const Clock& clock, const WaitFunction& wait,
                    std::ostream& out, std::ostream& err) {
-  Result<ClusterSpec> cluster = ReadClusterFile(options.path);
+  if (options.action.empty()) {
+    return Complain(
+        InvalidArgument("tune cluster: the action is missing; expected up, which starts the head "
+                        "and its pools, status, which shows them, or down, which gives all workers "
+                        "back, such as: tune cluster up cluster.yaml"),
+        err);
+  }
+  const std::string path = options.path.empty() ? "cluster.yaml" : options.path;
+  Result<ClusterSpec> cluster = ReadClusterFile(path);
+  if (options.action != "up") cluster = WithWhatIsRemembered(std::move(cluster), options, err);
   if (!cluster.ok()) return Complain(cluster.status(), err);
   ClusterTalk talk(options, *std::move(cluster), clock, wait, out, err);
   if (options.action == "up") return talk.Up();

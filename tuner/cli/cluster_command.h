@@ -15,8 +15,8 @@
 namespace tune {
 
 struct ClusterOptions {
-  std::string action;  // "up", "status" or "down".
-  std::string path = "cluster.yaml";
+  std::string action;  // "up", "status" or "down"; empty: the user is told which there are.
+  std::string path;    // Of the cluster file; empty: cluster.yaml.
   std::string db_path;
   std::string program_dir;
   Duration patience = Seconds(600);  // Until the minimum is there, or nothing is.
@@ -27,7 +27,8 @@ struct ClusterOptions {
 
 // What is on its way goes to `err`, answers to `out`. Returns the exit status: up: 0 when each pool
 // has its minimum; down: 0 when the engines have nothing left; 1 when that did not come about
-// within `patience`, and 130 when `wait` says so; 2 for what is wrong with the file.
+// within `patience`, and 130 when `wait` says so; 2 for what is wrong with the file. Status and
+// down do with what the cluster's folder remembers of a file that is gone or cannot be read.
 int ClusterCommand(const ClusterOptions& options, const Clock& clock, const WaitFunction& wait,
                    std::ostream& out, std::ostream& err);
 

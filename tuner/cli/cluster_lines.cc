@@ -13,40 +13,61 @@
 namespace tune {
 namespace {
 
-constexpr size_t kWorkersShown = 1000;  // An answer has room for so many.
+constexpr size_t kWorkersShown = 1000;     // An answer has room for so many.
+constexpr Duration kSilence = Seconds(5);  // Of an engine, before it is spoken of.
+constexpr char kIsSilent[] = "its engine has not answered for more than 5 s";
 
 Value Seconds10(Duration duration) { return Value(std::round(duration.seconds() * 10) / 10); }
 
-bool IsOnItsWay(RequestState state) {
-  return state == RequestState::kAsking || state == RequestState::kRequested ||
-         state == RequestState::kStarted;
+bool IsOnItsWay(const WorkerRequest& request) {
+  return request.state == RequestState::kAsking || request.state == RequestState::kRequested ||
+         request.state == RequestState::kStarted || request.is_away;
+}
+
+const char* StateOf(const WorkerRequest& request) {
+  return request.is_away ? "away" : RequestStateName(request.state);
+}
+
+std::string ReasonOf(const WorkerRequest& request, Instant now) {
+  if (request.is_away) return "its connection broke; it is waited for";
+  const bool is_asked = (request.state == RequestState::kAsking && !request.answered_at) ||
+                        (request.state == RequestState::kReturning && request.is_return_asked);
+  if (!is_asked || now < request.since + kSilence) return request.reason;
+  return request.reason.empty() ? kIsSilent : request.reason + "; " + kIsSilent;
+}
+
+std::string WhyOfPool(const PoolRecord& record, Instant now) {
+  if (!record.unreachable.empty()) return record.unreachable;
+  if (record.rests_until && now < *record.rests_until) {
+    return "rests for " + FormatDuration(*record.rests_until - now) + ": " + record.why_it_rests;
+  }
+  const bool is_silent = record.is_listing && now >= *record.list_asked_at + kSilence;
+  return is_silent ? "is asked what is there: " + std::string(kIsSilent) : "";
 }
 
 Value EncodePool(const ClusterSpec& cluster, const PoolBook& book, size_t at, Instant now) {
   const PoolSpec& spec = cluster.pools[at];
   const PoolRecord& record = book.pools()[at];
   std::map<RequestState, int64_t> counts;
-  int64_t requested = 0;
+  int64_t away = 0;
   for (const auto& [name, request] : book.requests()) {
     if (request.pool != at) continue;
     ++counts[request.state];
-    requested += IsOnItsWay(request.state) ? 1 : 0;
-  }
-  std::string why = record.unreachable;
-  if (why.empty() && record.rests_until && now < *record.rests_until) {
-    why = "rests for " + FormatDuration(*record.rests_until - now) + ": " + record.why_it_rests;
+    away += request.is_away ? 1 : 0;
   }
   Value pool = Value::MakeMap();
   pool.Set("pool", spec.name);
   pool.Set("engine", spec.engine());
   pool.Set("wanted", book.wanted().total[at]);
-  pool.Set("requested", requested);
-  pool.Set("joined", counts[RequestState::kJoined]);
+  pool.Set("requested", counts[RequestState::kAsking] + counts[RequestState::kRequested] +
+                            counts[RequestState::kStarted]);
+  pool.Set("joined", book.joined_count(at));
+  pool.Set("away", away);
   pool.Set("draining", counts[RequestState::kDraining] + counts[RequestState::kReturning]);
-  pool.Set("failed", record.failures);
+  pool.Set("failed_requests", record.failed_count);
   pool.Set("min", spec.min);
   pool.Set("max", spec.max);
-  pool.Set("why", ToUtf8(why));
+  pool.Set("why", ToUtf8(WhyOfPool(record, now)));
   return pool;
 }
 
@@ -54,9 +75,9 @@ Value EncodeWorker(const ClusterSpec& cluster, const WorkerRequest& request, Ins
   Value worker = Value::MakeMap();
   worker.Set("worker", request.name);
   worker.Set("pool", cluster.pools[request.pool].name);
-  worker.Set("state", RequestStateName(request.state));
+  worker.Set("state", StateOf(request));
   worker.Set("seconds", Seconds10(now - request.since));
-  worker.Set("reason", ToUtf8(request.reason));
+  worker.Set("reason", ToUtf8(ReasonOf(request, now)));
   return worker;
 }
 
@@ -73,28 +94,29 @@ Value EncodeFailed(const std::string& pool, const FailedRequest& failed, Instant
 }
 
 // "pool gpu: 2 requested (Priority), 1 started"
-std::string OnTheWay(const ClusterSpec& cluster, const PoolBook& book, size_t pool) {
-  std::map<std::pair<RequestState, std::string>, int64_t> counts;
+std::string OnTheWay(const ClusterSpec& cluster, const PoolBook& book, size_t pool, Instant now) {
+  std::map<std::pair<std::string, std::string>, int64_t> counts;
   for (const auto& [name, request] : book.requests()) {
-    if (request.pool == pool && IsOnItsWay(request.state)) {
-      ++counts[{request.state, request.reason}];
+    if (request.pool == pool && IsOnItsWay(request)) {
+      ++counts[{StateOf(request), ReasonOf(request, now)}];
     }
   }
   std::string text;
   for (const auto& [what, count] : counts) {
     const auto& [state, reason] = what;
-    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + RequestStateName(state) +
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + state +
             (reason.empty() ? "" : " (" + reason + ")");
   }
   return text.empty() ? "" : "pool " + cluster.pools[pool].name + ": " + text;
 }
 
-std::string WhyOf(const ClusterSpec& cluster, const PoolBook& book, const DemandFate& fate) {
+std::string WhyOf(const ClusterSpec& cluster, const PoolBook& book, const DemandFate& fate,
+                  Instant now) {
   std::string text;
   const auto add = [&text](const std::string& more) {
     if (!more.empty()) text += (text.empty() ? "" : "; ") + more;
   };
-  for (const size_t pool : fate.pools) add(OnTheWay(cluster, book, pool));
+  for (const size_t pool : fate.pools) add(OnTheWay(cluster, book, pool, now));
   add(fate.why);
   return text;
 }
@@ -138,6 +160,18 @@ std::string EncodeCluster(const ClusterSpec& cluster, const std::string& path, c
     }
   }
   line.Set("is_ready", is_ready);
+  Value unreached = Value::MakeList();
+  if (!book.IsEmpty() && book.IsEmptyButUnreached(now)) {
+    for (const auto& [name, request] : book.requests()) {
+      unreached.AsList().emplace_back(name + ": " + ToUtf8(request.reason));
+    }
+    for (size_t i = 0; i < cluster.pools.size(); ++i) {
+      const std::string& why = book.pools()[i].unreachable;
+      if (why.empty()) continue;
+      unreached.AsList().emplace_back("pool " + cluster.pools[i].name + ": " + ToUtf8(why));
+    }
+  }
+  line.Set("unreached", std::move(unreached));
   line.Set("pools", std::move(pools));
   Value workers = Value::MakeList();
   for (const auto& [name, request] : book.requests()) {
@@ -155,20 +189,20 @@ std::string EncodeCluster(const ClusterSpec& cluster, const std::string& path, c
     one.Set("needs", DescribeRequest(book.demand()[i].request));
     one.Set("trials", fate.waiting);
     one.Set("placed", fate.placed);
-    one.Set("why", ToUtf8(WhyOf(cluster, book, fate)));
+    one.Set("why", ToUtf8(WhyOf(cluster, book, fate, now)));
     waiting.AsList().push_back(std::move(one));
   }
   line.Set("waiting", std::move(waiting));
   return ToJson(line);
 }
 
-std::string WhatPoolsDo(const ClusterSpec& cluster, const PoolBook& book,
-                        const std::string& sweep) {
+std::string WhatPoolsDo(const ClusterSpec& cluster, const PoolBook& book, const std::string& sweep,
+                        Instant now) {
   std::string text;
   for (size_t i = 0; i < book.demand().size() && i < book.wanted().fates.size(); ++i) {
     const DemandFate& fate = book.wanted().fates[i];
     if (book.demand()[i].sweep != sweep || fate.waiting == 0) continue;
-    const std::string why = WhyOf(cluster, book, fate);
+    const std::string why = WhyOf(cluster, book, fate, now);
     // The shapes of a sweep often wait for the same.
     if (text.find(why) == std::string::npos) text += (text.empty() ? "" : "; ") + why;
   }
@@ -184,13 +218,14 @@ void PrintCluster(const Value& cluster, size_t width, std::ostream& out) {
               {"wanted"},
               {"requested"},
               {"joined"},
+              {"away"},
               {"draining"},
-              {"failed"},
+              {"failed requests"},
               {"min"},
               {"max"},
               {"why", Fit::kWrap}},
-             {"pool", "engine", "wanted", "requested", "joined", "draining", "failed", "min", "max",
-              "why"},
+             {"pool", "engine", "wanted", "requested", "joined", "away", "draining",
+              "failed_requests", "min", "max", "why"},
              width, out);
   PrintTable(At(cluster, "workers"),
              {{"worker", Fit::kWhole}, {"state"}, {"seconds"}, {"reason", Fit::kWrap}},

@@ -53,6 +53,7 @@ Status ClusterState::Read() {
   }
   pools_ = *pools;
   id_ = id->AsString();
+  if (const Value* const file = state->Find("file"); file != nullptr) file_ = *file;
   if (name->AsString() == name_) return OkStatus();
   if (!HasWorkers(pools_)) {  // A cluster that is down makes place for another.
     pools_ = Value();
@@ -83,10 +84,31 @@ Result<ClusterState> ClusterState::OpenOrMake(const std::string& artifacts_dir,
   if (const Status read = state.Read(); !read.ok() && read.code() != StatusCode::kNotFound) {
     return read;
   }
+  state.Remember(cluster);
   if (!state.id_.empty()) return state;
   state.id_ = HashToHex(DrawEntropy()).substr(0, kIdDigits);
   TUNE_RETURN_IF_ERROR(state.Keep(Value()));
   return state;
+}
+
+Result<ClusterSpec> ClusterState::RememberedFile(const std::string& artifacts_dir) {
+  const std::string path = FolderOf(artifacts_dir) + "/state.json";
+  TUNE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kStateBytesMax));
+  TUNE_ASSIGN_OR_RETURN(const Value state, ParseJson(text));
+  const Value* const file = state.is_map() ? state.Find("file") : nullptr;
+  const Value* const at = file != nullptr && file->is_map() ? file->Find("path") : nullptr;
+  const Value* const document = at != nullptr ? file->Find("document") : nullptr;
+  if (document == nullptr || !at->is_string()) {
+    return NotFound(path + ": does not tell which file the cluster was up with");
+  }
+  const std::string& name = at->AsString();
+  return InterpretCluster(*document, name, std::filesystem::path(name).parent_path().string());
+}
+
+void ClusterState::Remember(const ClusterSpec& cluster) {
+  file_ = Value::MakeMap();
+  file_.Set("path", cluster.path);
+  file_.Set("document", cluster.document);
 }
 
 Status ClusterState::Keep(Value pools) {
@@ -95,6 +117,7 @@ Status ClusterState::Keep(Value pools) {
   state.Set("name", name_);
   state.Set("id", id_);
   state.Set("pools", pools_);
+  if (!file_.is_null()) state.Set("file", file_);
   const std::string path = folder_ + "/state.json";
   TUNE_RETURN_IF_ERROR(WriteFileSynced(path + ".new", ToJson(state)));
   return RenameSynced(path + ".new", path);
@@ -138,7 +161,7 @@ Result<FileDescriptor> LockClusterFile(const std::string& path) {
   if (!file.is_open()) return ErrnoStatus("cannot read", path);
   if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
   if (errno != EWOULDBLOCK) return ErrnoStatus("cannot lock", path);
-  return FailedPrecondition(path + ": another head has this cluster; tune cluster status shows it");
+  return FailedPrecondition(path + ": " + kAnotherHeadHasIt + "; tune cluster status shows it");
 }
 
 }  // namespace tune

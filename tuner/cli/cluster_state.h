@@ -25,12 +25,17 @@ class ClusterState {
                                          const ClusterSpec& cluster);
   // kNotFound: no cluster was ever up with this database.
   static Result<ClusterState> Open(const std::string& artifacts_dir, const ClusterSpec& cluster);
+  // The file that the cluster was last up with. kNotFound: no cluster was ever up with this
+  // database, or a head that did not keep the file began it.
+  static Result<ClusterSpec> RememberedFile(const std::string& artifacts_dir);
 
   // What names of machines begin with, of this cluster of this database alone.
   std::string Prefix() const { return "tune-" + name_ + "-" + id_; }
   // As PoolBook::Encode; null before anything was asked for.
   const Value& pools() const { return pools_; }
   Status Keep(Value pools);
+  // What Keep() writes besides, from now on.
+  void Remember(const ClusterSpec& cluster);
 
   const std::string& folder() const { return folder_; }
   // Writes the token into a file of mode 0600; its path.
@@ -43,6 +48,7 @@ class ClusterState {
   std::string name_;
   std::string id_;
   Value pools_;
+  Value file_;  // {"path": ..., "document": ...}; null: it is not known.
 };
 
 // One for each pool.
@@ -50,6 +56,8 @@ std::vector<std::unique_ptr<Engine>> MakeEngines(const ClusterSpec& cluster,
                                                  const ClusterState& state,
                                                  const std::string& program_dir);
 
+// In the message of one that another head has.
+inline constexpr char kAnotherHeadHasIt[] = "another head has this cluster";
 // A lock on a cluster file, as long as this is open: one head has it. kFailedPrecondition: another
 // one does.
 Result<FileDescriptor> LockClusterFile(const std::string& path);

@@ -61,7 +61,8 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
                     WithinBounds(EncodeQueue(parts_.controller, parts_.clock.Now(), pools)));
     return OkStatus();
   }
-  if (request.verb == ControlVerb::kCluster || request.verb == ControlVerb::kClusterDown) {
+  if (request.verb == ControlVerb::kCluster || request.verb == ControlVerb::kClusterDown ||
+      request.verb == ControlVerb::kClusterSet) {
     server_->Answer(arrival.client, TellCluster(request));
     return OkStatus();
   }
@@ -147,7 +148,17 @@ ControlAnswer ControlDesk::TellCluster(const ControlRequest& request) {
     lines_.push_back(std::string("tune cluster down: all workers are let go") +
                      (request.now ? ", now" : ""));
   }
-  return {OkStatus(), {parts_.cluster->Describe()}};
+  std::vector<std::string> changes;
+  if (request.verb == ControlVerb::kClusterSet) {
+    Result<std::vector<std::string>> changed =
+        parts_.cluster->Change(request.file, request.document);
+    if (!changed.ok()) return {changed.status(), {}};
+    changes = *std::move(changed);
+    for (const std::string& change : changes) lines_.push_back("tune cluster up: " + change);
+  }
+  std::vector<std::string> answer = {parts_.cluster->Describe()};
+  answer.insert(answer.end(), changes.begin(), changes.end());
+  return {OkStatus(), std::move(answer)};
 }
 
 // Of any sweep of the database, and no step of its own: no decision depends on it.

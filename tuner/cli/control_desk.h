@@ -47,6 +47,10 @@ class ClusterDuties {
   virtual std::string Describe() const = 0;
   // What the pools do about what a sweep waits for; empty: it waits for nothing of theirs.
   virtual std::string DescribeWait(const std::string& sweep) const = 0;
+  // What differs in the cluster file is applied; lines for a person say what does.
+  // kInvalidArgument, kFailedPrecondition: it cannot be, and nothing is changed.
+  virtual Result<std::vector<std::string>> Change(const std::string& file,
+                                                  const std::string& document) = 0;
   // All workers are let go, and no new ones come.
   virtual void Close(bool at_once) = 0;
 };

@@ -204,8 +204,7 @@ void AddCluster(Commands& commands) {
       "tune cluster up cluster.yaml\nExample: tune cluster down cluster.yaml --now");
   command->add_option("action", cluster->action, "up, status or down")
       ->type_name("up|status|down")
-      ->check(CLI::IsMember({"up", "status", "down"}))
-      ->required();
+      ->check(CLI::IsMember({"up", "status", "down"}));
   command->add_option("file", cluster->path, "The cluster file; default: cluster.yaml")
       ->type_name("FILE");
   command->add_flag("--now", cluster->now,

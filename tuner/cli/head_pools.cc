@@ -1,14 +1,19 @@
 #include "tuner/cli/head_pools.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
+#include "core/json.h"
 #include "trial_runner/tls/tls_folder.h"
 #include "tuner/cli/cluster_lines.h"
+#include "tuner/engines/cluster_change.h"
 #include "tuner/engines/demand.h"
 
 namespace tune {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr Duration kLookEvery = Milliseconds(100);
 constexpr Duration kRenewTokenAgain = Seconds(60);
@@ -120,7 +125,30 @@ std::string HeadPools::Describe() const {
 }
 
 std::string HeadPools::DescribeWait(const std::string& sweep) const {
-  return WhatPoolsDo(parts_.cluster, *book_, sweep);
+  return WhatPoolsDo(parts_.cluster, *book_, sweep, parts_.clock.Now());
+}
+
+Result<std::vector<std::string>> HeadPools::Change(const std::string& file,
+                                                   const std::string& document) {
+  if (book_->is_closing()) return FailedPrecondition("the cluster goes down; wait until it is");
+  TUNE_ASSIGN_OR_RETURN(const Value says, ParseJson(document));
+  TUNE_ASSIGN_OR_RETURN(const ClusterSpec wanted,
+                        InterpretCluster(says, file, fs::path(file).parent_path().string()));
+  ClusterChange change = CompareClusters(parts_.cluster, wanted);
+  if (!change.others.empty()) {
+    std::string named;
+    for (const std::string& other : change.others) named += (named.empty() ? "" : ", ") + other;
+    return InvalidArgument(file + ": differs from what the cluster is up with: " + named +
+                           "; while it is up, min, max, idle and join_timeout of pools can change: "
+                           "put the rest back, or take the cluster down first");
+  }
+  if (change.settings.empty()) return change.settings;
+  ApplySettings(wanted, parts_.cluster);
+  state_->Remember(parts_.cluster);
+  if (const Status kept = state_->Keep(book_->Encode()); !kept.ok()) {
+    lines_.push_back("the cluster's folder does not remember the changed file: " + kept.message());
+  }
+  return change.settings;
 }
 
 std::vector<std::string> HeadPools::TakeLines() { return std::exchange(lines_, {}); }

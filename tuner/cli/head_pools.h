@@ -45,6 +45,8 @@ class HeadPools final : public ClusterDuties {
   // written down: nothing is asked of engines until it can.
   Status Look();
   void Close(bool at_once) override { book_->Close(at_once); }
+  Result<std::vector<std::string>> Change(const std::string& file,
+                                          const std::string& document) override;
   // For tune cluster (cluster_lines.h).
   std::string Describe() const override;
   std::string DescribeWait(const std::string& sweep) const override;

@@ -16,11 +16,11 @@ namespace tune {
 namespace {
 
 constexpr std::array kVerbs = {
-    ControlVerb::kPause,      ControlVerb::kUnpause, ControlVerb::kStop,   ControlVerb::kSet,
-    ControlVerb::kDrain,      ControlVerb::kDevices, ControlVerb::kState,  ControlVerb::kTraffic,
-    ControlVerb::kWorkers,    ControlVerb::kWaiting, ControlVerb::kSubmit, ControlVerb::kQueue,
-    ControlVerb::kResume,     ControlVerb::kDelete,  ControlVerb::kNote,   ControlVerb::kCluster,
-    ControlVerb::kClusterDown};
+    ControlVerb::kPause,       ControlVerb::kUnpause,   ControlVerb::kStop,   ControlVerb::kSet,
+    ControlVerb::kDrain,       ControlVerb::kDevices,   ControlVerb::kState,  ControlVerb::kTraffic,
+    ControlVerb::kWorkers,     ControlVerb::kWaiting,   ControlVerb::kSubmit, ControlVerb::kQueue,
+    ControlVerb::kResume,      ControlVerb::kDelete,    ControlVerb::kNote,   ControlVerb::kCluster,
+    ControlVerb::kClusterDown, ControlVerb::kClusterSet};
 
 struct CodeName {
   StatusCode code;
@@ -107,7 +107,24 @@ Status CheckSubmission(const Submission& submission) {
   return Unexpected("base_dir", submission.base_dir, "an absolute path");
 }
 
+Status ReadClusterSet(const MapEntry& argument, ControlRequest& request) {
+  const Value& value = argument.value;
+  if (argument.key == "document") {
+    if (!value.is_map()) return Unexpected(argument.key, value, "an object");
+    request.document = ToJson(value);
+  } else if (argument.key == "file") {
+    if (!value.is_string() || !value.AsString().starts_with('/')) {
+      return Unexpected(argument.key, value, "an absolute path");
+    }
+    request.file = value.AsString();
+  } else {
+    return UnknownKey(request.verb, argument.key);
+  }
+  return OkStatus();
+}
+
 Status ReadArgument(const MapEntry& argument, ControlRequest& request) {
+  if (request.verb == ControlVerb::kClusterSet) return ReadClusterSet(argument, request);
   if (request.verb == ControlVerb::kSubmit) return ReadSubmission(argument, request.submission);
   const bool is_set = request.verb == ControlVerb::kSet;
   const bool takes_trial = request.verb == ControlVerb::kPause ||
@@ -159,6 +176,9 @@ Status ReadVerb(ControlVerb verb, const Value& arguments, ControlRequest& reques
   }
   if (verb == ControlVerb::kNote && request.labels.empty()) {
     return InvalidArgument("note: expected note, tags or untag");
+  }
+  if (verb == ControlVerb::kClusterSet && (request.file.empty() || request.document.empty())) {
+    return InvalidArgument("cluster_set: expected file and document");
   }
   if (verb == ControlVerb::kSubmit) return CheckSubmission(request.submission);
   if (verb == ControlVerb::kDrain && request.worker.empty()) {
@@ -216,6 +236,8 @@ const char* ControlVerbName(ControlVerb verb) {
       return "cluster";
     case ControlVerb::kClusterDown:
       return "cluster_down";
+    case ControlVerb::kClusterSet:
+      return "cluster_set";
   }
   return "";
 }
@@ -255,6 +277,12 @@ std::string EncodeRequest(const ControlRequest& request) {
   Value arguments = Value::MakeMap();
   if (request.verb == ControlVerb::kSubmit) arguments = EncodeSubmission(request.submission);
   if (request.verb == ControlVerb::kNote) arguments = EncodeLabelChange(request.labels);
+  if (request.verb == ControlVerb::kClusterSet) {
+    Result<Value> document = ParseJson(request.document);
+    TUNE_CHECK(document.ok());
+    arguments.Set("file", request.file);
+    arguments.Set("document", *std::move(document));
+  }
   if (request.trial) arguments.Set("trial", request.trial->value);
   if (request.now) arguments.Set("now", true);
   if (request.samples) arguments.Set("samples", *request.samples);

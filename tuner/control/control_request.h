@@ -17,7 +17,8 @@
 // that does not run, delete {} removes its rows.
 //
 // cluster {} is answered with a line of tuner/cli/cluster_lines.h, cluster_down {now} lets its
-// workers go: all of them, and no new ones come.
+// workers go: all of them, and no new ones come. cluster_set {file, document} applies what differs
+// in the cluster file, or is refused; behind the line of cluster it tells what was changed.
 //
 // note {note, tags, untag} writes a person's note and tags to any sweep of the database
 // (tuner/sweep_labels.h); submit takes note and tags, too.
@@ -61,7 +62,8 @@ enum class ControlVerb {
   kDelete,
   kNote,
   kCluster,
-  kClusterDown
+  kClusterDown,
+  kClusterSet
 };
 // Whether it asks for a change, and not only for what the tuner knows.
 bool ChangesSweep(ControlVerb verb);
@@ -96,6 +98,8 @@ struct ControlRequest {
   std::optional<int64_t> samples = {};  // kResume: the new total.
   bool errored = false;                 // kResume: trials that failed are tried again.
   LabelChange labels = {};              // kNote.
+  std::string file = {};                // kClusterSet: the cluster file's absolute path.
+  std::string document = {};            // kClusterSet: what it says, as JSON.
 
   friend bool operator==(const ControlRequest&, const ControlRequest&) = default;
 };

@@ -290,6 +290,8 @@ Result<ClusterSpec> InterpretCluster(const Value& document, std::string_view fil
   Result<ClusterSpec> cluster = ReadCluster(document, fs::path(file).stem().string());
   if (!cluster.ok()) return InFile(file, cluster.status());
   cluster->base_dir = base_dir;
+  cluster->path = file;
+  cluster->document = document;
   return cluster;
 }
 
@@ -300,7 +302,11 @@ Result<ClusterSpec> ReadClusterFile(const std::string& path) {
   std::error_code error;
   const fs::path absolute = fs::absolute(path, error);
   if (error) return InvalidArgument(path + ": " + error.message());
-  return InterpretCluster(*document, path, absolute.parent_path().lexically_normal().string());
+  TUNE_ASSIGN_OR_RETURN(
+      ClusterSpec cluster,
+      InterpretCluster(*document, path, absolute.parent_path().lexically_normal().string()));
+  cluster.path = absolute.lexically_normal().string();
+  return cluster;
 }
 
 }  // namespace tune

@@ -78,6 +78,8 @@ struct ClusterSpec {
   ClusterHeadSpec head;
   std::vector<PoolSpec> pools;  // The first one that can hold a trial is asked first.
   std::string base_dir;         // Commands run there.
+  std::string path;             // Of the file; absolute where it was read from one.
+  Value document;               // What it says.
 };
 
 inline constexpr int64_t kPoolWorkersMax = 10'000;

@@ -1,5 +1,7 @@
 #include "tuner/engines/command_engine.h"
 
+#include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "core/json.h"
@@ -44,6 +46,47 @@ Result<std::vector<Machine>> ParseJsonList(std::string_view text, std::string_vi
   return machines;
 }
 
+bool IsBlank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+// Names of machines are one word of these; "ERROR:" and "Error contacting the server" are none.
+bool LooksLikeName(std::string_view word) {
+  const auto is_good = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("._:/@+-").find(c) != std::string_view::npos;
+  };
+  std::string lower(word);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const bool is_error = lower == "error" || lower == "fatal" || lower == "traceback";
+  return !word.empty() && word.back() != ':' && !is_error &&
+         std::all_of(word.begin(), word.end(), is_good);
+}
+
+// A program that failed and ended with 0 all the same would be taken for an empty cloud, and its
+// machines for gone.
+Status CheckListing(const CallAnswer& answer, std::string_view prefix) {
+  if (IsBlank(answer.out)) {
+    // gcloud says so of an empty list.
+    if (IsBlank(answer.err) || LastLine(answer.err) == "Listed 0 items.") return OkStatus();
+    return InvalidArgument("list: ended with 0 and listed nothing, and said: " + answer.Reason() +
+                           "; expected [] or nothing at all where there is no machine");
+  }
+  if (answer.out[answer.out.find_first_not_of(" \t\r\n")] == '[') return OkStatus();
+  for (std::string_view left = answer.out; !left.empty();) {
+    const size_t end = std::min(left.find('\n'), left.size());
+    std::string_view line = left.substr(0, end);
+    left.remove_prefix(std::min(end + 1, left.size()));
+    if (IsBlank(line)) continue;
+    line.remove_prefix(line.find_first_not_of(" \t\r"));
+    const bool is_name = LooksLikeName(line.substr(0, line.find_first_of(" \t\r")));
+    if (line.starts_with(prefix) || is_name) continue;
+    return InvalidArgument("list: read '" + LastLine(std::string(line)) +
+                           "', expected a machine a line: NAME [STATE [REASON]]");
+  }
+  return OkStatus();
+}
+
 class CommandEngine final : public Engine {
  public:
   CommandEngine(const PoolSpec& pool, std::string base_dir, std::string prefix)
@@ -69,7 +112,7 @@ class CommandEngine final : public Engine {
       if (pool_.spot) environment.push_back("TUNE_SPOT=1");
     }
     std::vector<Status> answers;
-    for (const Result<CallAnswer>& answer : CallPrograms(calls, kAtOnce, is_cancelled_)) {
+    for (const Result<CallAnswer>& answer : CallPrograms(calls, kAtOnce, is_called_off_)) {
       answers.push_back(Judge("up", answer));
     }
     return answers;
@@ -80,6 +123,9 @@ class CommandEngine final : public Engine {
         CallProgram(Call(pool_.command->list, "", kListPatience), is_cancelled_);
     if (const Status status = Judge("list", answer); !status.ok()) {
       return Unavailable(status.message());
+    }
+    if (const Status read = CheckListing(*answer, prefix_); !read.ok()) {
+      return Unavailable(read.message());
     }
     return ParseMachineList(answer->out, prefix_);
   }
@@ -105,7 +151,8 @@ class CommandEngine final : public Engine {
     return answer->out.substr(answer->out.size() - std::min(answer->out.size(), kTail));
   }
 
-  void Cancel() override { is_cancelled_ = true; }
+  void CallOff() override { is_called_off_ = true; }
+  void Cancel() override { is_cancelled_ = is_called_off_ = true; }
 
  private:
   ProgramCall Call(const std::vector<std::string>& command, const std::string& name,
@@ -139,6 +186,7 @@ class CommandEngine final : public Engine {
   const PoolSpec pool_;
   const std::string base_dir_;
   const std::string prefix_;
+  std::atomic<bool> is_called_off_ = false;
   std::atomic<bool> is_cancelled_ = false;
 };
 

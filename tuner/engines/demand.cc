@@ -23,7 +23,9 @@ std::vector<JoinedWorker> JoinedOf(const Controller& controller) {
     JoinedWorker worker;
     worker.name = cluster.workers().NameOf(view.worker);
     worker.is_busy = cluster.leases().HoldsAny(view.worker);
-    worker.is_leaving = view.is_draining;
+    worker.is_away = cluster.leases().IsAway(view.worker);
+    // One that is away is granted nothing, as if it left.
+    worker.is_leaving = view.is_draining && !worker.is_away;
     worker.view = std::move(view);
     joined.push_back(std::move(worker));
   }

@@ -1,7 +1,7 @@
 // What gives machines to a pool: Slurm, SSH, or commands of one's own. Machines are known by the
 // names that we give them.
 //
-// Thread rule: one thread at a time; calls may take long. Cancel() from any thread.
+// Thread rule: one thread at a time; calls may take long. CallOff() and Cancel() from any thread.
 #pragma once
 
 #include <string>
@@ -21,6 +21,7 @@ struct Machine {
   std::string name;
   MachineState state = MachineState::kRunning;
   std::string reason = {};  // The engine's own word, such as "Priority"; may be empty.
+  bool is_reached = true;   // Else this is what was known of it before its host fell silent.
 };
 
 // What a worker is started with.
@@ -47,7 +48,10 @@ class Engine {
   // The last lines of what its worker said; empty: none can be had.
   virtual std::string LogTail(const std::string& name) = 0;
 
-  // Calls that go on end soon with kUnavailable, and so do later ones.
+  // Nothing more is wanted: calls of Ask that go on end soon with kUnavailable, and so do later
+  // ones.
+  virtual void CallOff() = 0;
+  // The same of all calls.
   virtual void Cancel() = 0;
 };
 

@@ -56,6 +56,9 @@ void EngineDesk::Add(size_t pool, std::function<Done(Engine&)> call) {
 }
 
 void EngineDesk::Order(const PoolOrders& orders) {
+  if (orders.call_off) {
+    for (const auto& place : places_) place->engine->CallOff();
+  }
   for (size_t i = 0; i < places_.size(); ++i) {
     if (const auto& names = orders.ask[i]; !names.empty()) {
       Add(i, [names, invitation = invitation_](Engine& engine) -> Done {

@@ -9,7 +9,6 @@ namespace {
 
 constexpr Duration kLeaveBeforeEnd = Seconds(90);  // Of a job's wall time.
 constexpr int64_t kStaggered = 16;                 // They do not all leave at once.
-constexpr Duration kReturnAgain = Seconds(30);     // What is still there is given back again.
 
 }  // namespace
 
@@ -60,6 +59,8 @@ Value PoolBook::Encode() const {
       one.Set("name", name);
       one.Set("asked_at", request.asked_at.us);
       one.Set("is_returning", request.state == RequestState::kReturning);
+      one.Set("may_appear", request.may_appear);
+      if (request.answered_at) one.Set("answered_at", request.answered_at->us);
       requests.AsList().push_back(std::move(one));
     }
     pool.Set("requests", std::move(requests));
@@ -104,7 +105,12 @@ Status PoolBook::Restore(const Value& stored, Instant now) {
       request.pool = i;
       request.asked_at.us = asked_at->AsInt();
       request.since = now;
-      request.is_answered = true;
+      // Whom nobody answered, the engine may have until kAppears from now.
+      const Value* const answered_at = one.Find("answered_at");
+      const bool is_answered = answered_at != nullptr && answered_at->is_int();
+      request.answered_at = is_answered ? Instant{answered_at->AsInt()} : now;
+      const Value* const may_appear = one.Find("may_appear");
+      request.may_appear = may_appear == nullptr || *may_appear != Value(false);
       request.reason = "asked for in an earlier life of the head";
       if (returning->AsBool()) {
         request.state = RequestState::kReturning;
@@ -127,9 +133,31 @@ bool PoolBook::IsEmpty() const {
          });
 }
 
+bool PoolBook::IsUnreached(const WorkerRequest& request, Instant now) const {
+  std::optional<Instant> since = request.unreached_since;
+  if (!since) since = pools_[request.pool].unreachable_since;
+  return request.state == RequestState::kReturning && cluster_.pools[request.pool].ssh && since &&
+         now >= *since + kUnreachedMax;
+}
+
+bool PoolBook::IsEmptyButUnreached(Instant now) const {
+  if (!is_closing_) return false;
+  for (const auto& [name, request] : requests_) {
+    if (!IsUnreached(request, now)) return false;
+  }
+  for (size_t i = 0; i < pools_.size(); ++i) {
+    const PoolRecord& pool = pools_[i];
+    const bool is_given_up = cluster_.pools[i].ssh && pool.unreachable_since &&
+                             now >= *pool.unreachable_since + kUnreachedMax;
+    if (!(pool.is_known && pool.unreachable.empty()) && !is_given_up) return false;
+  }
+  return true;
+}
+
 int64_t PoolBook::joined_count(size_t pool) const {
   return std::count_if(requests_.begin(), requests_.end(), [pool](const auto& entry) {
-    return entry.second.pool == pool && entry.second.state == RequestState::kJoined;
+    const WorkerRequest& request = entry.second;
+    return request.pool == pool && request.state == RequestState::kJoined && !request.is_away;
   });
 }
 
@@ -143,6 +171,7 @@ PoolOrders PoolBook::Look(const std::vector<WorkerDemand>& demand, std::vector<J
   orders.list.resize(pools_.size());
   FollowWorkers(joined, now);
   WatchStarts(orders, now);
+  orders.call_off = is_closing_;
   if (is_closing_) {
     demand_.clear();
     wanted_ = {};
@@ -171,13 +200,19 @@ PoolOrders PoolBook::Look(const std::vector<WorkerDemand>& demand, std::vector<J
   }
   orders.drain = std::exchange(to_drain_, {});
   OrderListings(orders, now);
+  for (const std::vector<std::string>& names : orders.give_back) {
+    for (const std::string& name : names) {
+      const auto found = requests_.find(name);
+      if (found != requests_.end()) found->second.is_return_asked = true;
+    }
+  }
   orders.say = std::exchange(news_, {});
   orders.is_changed = std::exchange(is_changed_, false);
   return orders;
 }
 
 // Asked for, and neither joined nor given up.
-bool PoolBook::IsOpen(const WorkerRequest& request) const {
+bool PoolBook::IsOpen(const WorkerRequest& request) {
   return request.state == RequestState::kAsking || request.state == RequestState::kRequested ||
          request.state == RequestState::kStarted;
 }
@@ -211,6 +246,46 @@ std::vector<PoolOffer> PoolBook::Offers(Instant now) const {
   return offers;
 }
 
+void PoolBook::OnJoined(WorkerRequest& request, Instant now) {
+  std::erase(to_return_[request.pool], request.name);
+  SetState(request, RequestState::kJoined, now);
+  if (!request.started_at) request.started_at = now;
+  is_changed_ = is_changed_ || request.may_appear;
+  request.may_appear = false;
+  request.reason.clear();
+  request.unneeded_since.reset();
+}
+
+// `worker` is connected, or away.
+void PoolBook::Follow(WorkerRequest& request, JoinedWorker& worker, Instant now) {
+  if (worker.is_away) {
+    // Of an earlier life of the head; when it comes, it is no news.
+    if (IsOpen(request)) OnJoined(request, now);
+    if (request.state == RequestState::kJoined) request.is_away = true;
+    return;
+  }
+  if (std::exchange(request.is_away, false)) news_.push_back(worker.name + " is connected again");
+  if (request.state == RequestState::kJoined && worker.is_leaving) {
+    // Somebody else told it to: a person, or the notice of its machine's end.
+    SetState(request, RequestState::kDraining, now);
+  } else if (request.state == RequestState::kDraining && !worker.is_leaving) {
+    // It was away when it was told.
+    to_drain_.push_back(worker.name);
+  }
+  // One that was given up, and comes after all, is welcome; it may have a trial by now.
+  const bool is_late =
+      request.state == RequestState::kReturning && !is_closing_ && !worker.is_leaving;
+  if (!IsOpen(request) && !is_late) return;
+  OnJoined(request, now);
+  worker.unneeded_since.reset();
+  PoolRecord& pool = pools_[request.pool];
+  pool.failures = 0;
+  pool.rests_until.reset();
+  pool.why_it_rests.clear();
+  news_.push_back(worker.name + " joined, " + FormatDuration(now - request.asked_at) +
+                  " after it was asked for");
+}
+
 void PoolBook::FollowWorkers(std::vector<JoinedWorker>& joined, Instant now) {
   std::set<std::string> here;
   for (JoinedWorker& worker : joined) {
@@ -220,23 +295,10 @@ void PoolBook::FollowWorkers(std::vector<JoinedWorker>& joined, Instant now) {
     here.insert(worker.name);
     worker.pool = request.pool;
     worker.unneeded_since = request.unneeded_since;
-    PoolRecord& pool = pools_[request.pool];
-    if (!cluster_.pools[request.pool].worker.is_known()) pool.capacity = worker.view.capacity;
-    // One that was given up, and comes after all, is welcome; it may have a trial by now.
-    const bool is_late = request.state == RequestState::kReturning && !is_closing_;
-    if (!IsOpen(request) && !is_late) continue;
-    std::erase(to_return_[request.pool], worker.name);
-    SetState(request, RequestState::kJoined, now);
-    if (!request.started_at) request.started_at = now;
-    request.may_appear = false;
-    request.reason.clear();
-    request.unneeded_since.reset();
-    worker.unneeded_since.reset();
-    pool.failures = 0;
-    pool.rests_until.reset();
-    pool.why_it_rests.clear();
-    news_.push_back(worker.name + " joined, " + FormatDuration(now - request.asked_at) +
-                    " after it was asked for");
+    if (!cluster_.pools[request.pool].worker.is_known()) {
+      pools_[request.pool].capacity = worker.view.capacity;
+    }
+    Follow(request, worker, now);
   }
   for (auto& [name, request] : requests_) {
     const bool was_here =
@@ -344,14 +406,16 @@ void PoolBook::OrderListings(PoolOrders& orders, Instant now) {
     PoolRecord& pool = pools_[i];
     for (auto& [name, request] : requests_) {
       const bool is_stuck = request.pool == i && request.state == RequestState::kReturning &&
-                            now >= request.since + kReturnAgain;
+                            !request.is_return_asked && request.returned_at &&
+                            now >= *request.returned_at + kReturnAgain;
       if (!is_stuck) continue;
-      request.since = now;
+      request.returned_at.reset();
       orders.give_back[i].push_back(name);
     }
     const bool is_due = !pool.list_due || now >= *pool.list_due;
     if (pool.is_listing || !is_due) continue;
     pool.is_listing = true;
+    pool.list_asked_at = now;
     orders.list[i] = true;
   }
 }

@@ -39,11 +39,18 @@ struct WorkerRequest {
   Instant asked_at;
   std::optional<Instant> started_at;
   std::optional<Instant> unneeded_since;
-  std::string reason = {};   // The engine's, or ours, for people.
-  bool is_answered = false;  // Of kAsking: the call is over, and how it went is not known.
+  std::string reason = {};  // The engine's, or ours, for people.
+  // When the engine's answer to the wish came, or the head that waited for it was killed.
+  std::optional<Instant> answered_at;
+  // When its answer came to the last order to take it back.
+  std::optional<Instant> returned_at;
+  bool is_return_asked = false;  // That order is under way.
   bool is_log_asked = false;
+  bool is_away = false;    // Of kJoined: its connection broke, and it is waited for.
   bool may_appear = true;  // Neither listed, joined nor refused: the engine may have it.
   int64_t missed = 0;      // Listings in a row that did not have it.
+  // Since when its machine cannot be looked at, though the engine answers.
+  std::optional<Instant> unreached_since;
 };
 
 struct FailedRequest {
@@ -56,13 +63,16 @@ struct FailedRequest {
 struct PoolRecord {
   std::optional<WorkerCapacity> capacity;  // Of a worker that joined, where the file does not say.
   int64_t next_number = 1;                 // Of the next name.
-  int64_t failures = 0;                    // In a row.
+  int64_t failures = 0;                    // Rests in a row.
+  int64_t failed_count = 0;                // Requests, since the head began.
   std::optional<Instant> rests_until;
   std::string why_it_rests;
-  std::string unreachable;  // Why the engine's last call failed; empty: it did not.
+  std::string unreachable;  // Why the engine's last listing failed; empty: it did not.
+  std::optional<Instant> unreachable_since;
   std::optional<Instant> listed_at;
   std::optional<Instant> list_due;
   bool is_listing = false;
+  std::optional<Instant> list_asked_at;
   bool is_known = false;  // It was listed once in this life.
   std::deque<FailedRequest> failed;
 };
@@ -75,6 +85,7 @@ struct PoolOrders {
   std::vector<std::pair<size_t, std::string>> logs;  // Pool and name.
   std::vector<std::string> drain;                    // Workers by name.
   std::vector<std::string> say;                      // For a person.
+  bool call_off = false;    // What is being asked for is not wanted any more.
   bool is_changed = false;  // What Encode() tells is to be durable before anything is asked.
 };
 
@@ -95,6 +106,9 @@ class PoolBook {
   void Close(bool at_once);
   bool is_closing() const { return is_closing_; }
   bool IsEmpty() const;  // All is given back, and the engines have been seen without it.
+  // While it closes: nothing is left but workers on hosts of one's own that have not been reached
+  // for kUnreachedMax. Such a worker ends by itself when its head is gone.
+  bool IsEmptyButUnreached(Instant now) const;
 
   // Called often. `joined`: all workers that are connected or waited for.
   PoolOrders Look(const std::vector<WorkerDemand>& demand, std::vector<JoinedWorker> joined,
@@ -115,7 +129,7 @@ class PoolBook {
   const std::vector<PoolRecord>& pools() const { return pools_; }
   const WantedWorkers& wanted() const { return wanted_; }
   const std::vector<WorkerDemand>& demand() const { return demand_; }
-  int64_t joined_count(size_t pool) const;
+  int64_t joined_count(size_t pool) const;  // Without those that are away.
   std::string PrefixOf(size_t pool) const;
 
   static constexpr Duration kRest = Seconds(10);  // After the first failure; it doubles.
@@ -125,12 +139,16 @@ class PoolBook {
   static constexpr Duration kLookLater = Seconds(15);  // Where it takes long.
   static constexpr Duration kLookRarely = Seconds(60);
   static constexpr Duration kAppears = Seconds(20);  // Until an engine lists what it has made.
+  static constexpr Duration kUnreachedMax = Seconds(20);
+  static constexpr Duration kReturnAgain = Seconds(30);  // What is still there is given back again.
   static constexpr int64_t kMissedMax = 2;
   static constexpr size_t kFailedKept = 8;
 
  private:
   std::vector<PoolOffer> Offers(Instant now) const;
   void FollowWorkers(std::vector<JoinedWorker>& joined, Instant now);
+  void Follow(WorkerRequest& request, JoinedWorker& worker, Instant now);
+  void OnJoined(WorkerRequest& request, Instant now);
   void LeaveBeforeTheEnd(const std::vector<JoinedWorker>& joined, Instant now);
   void AskForMore(PoolOrders& orders, Instant now);
   void GiveBackUnneeded(const std::vector<JoinedWorker>& joined, Instant now);
@@ -144,7 +162,9 @@ class PoolBook {
   void Adopt(size_t pool, const Machine& machine, Instant now);
   void OnMissing(WorkerRequest& request, Instant now);
   void OnSeen(WorkerRequest& request, const Machine& machine, Instant now);
-  bool IsOpen(const WorkerRequest& request) const;
+  void OnUnlisted(size_t pool, const std::string& why, Instant now);
+  bool IsUnreached(const WorkerRequest& request, Instant now) const;
+  static bool IsOpen(const WorkerRequest& request);
   static bool MayAppear(const WorkerRequest& request, Instant now);
   std::optional<Instant> LeavesAt(const WorkerRequest& request) const;
 

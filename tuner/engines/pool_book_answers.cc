@@ -33,6 +33,8 @@ void PoolBook::SetState(WorkerRequest& request, RequestState state, Instant now)
 
 void PoolBook::Return(WorkerRequest& request, Instant now) {
   SetState(request, RequestState::kReturning, now);
+  request.is_away = false;
+  request.returned_at.reset();
   to_return_[request.pool].push_back(request.name);
   is_changed_ = true;
 }
@@ -47,6 +49,7 @@ void PoolBook::Rest(size_t at, const std::string& why, Instant now) {
   ++pool.failures;
   pool.rests_until = now + rest;
   pool.why_it_rests = why;
+  if (is_closing_) return;
   news_.push_back("pool " + cluster_.pools[at].name + ": " + why + "; it is asked again in " +
                   FormatDuration(rest));
 }
@@ -56,6 +59,7 @@ void PoolBook::Fail(WorkerRequest& request, const std::string& why, Instant now)
   PoolRecord& pool = pools_[request.pool];
   pool.failed.push_back({request.name, now, why, {}});
   if (pool.failed.size() > kFailedKept) pool.failed.pop_front();
+  ++pool.failed_count;
   Rest(request.pool, request.name + ": " + why, now);
   request.reason = why;
   Return(request, now);
@@ -67,16 +71,17 @@ void PoolBook::OnAsked(size_t pool, const std::vector<std::string>& names,
     const auto found = requests_.find(names[i]);
     if (found == requests_.end()) continue;
     WorkerRequest& request = found->second;
-    request.is_answered = true;
+    request.answered_at = now;
+    is_changed_ = true;
     if (answers[i].ok()) {
       if (request.state == RequestState::kAsking) SetState(request, RequestState::kRequested, now);
     } else if (answers[i].code() == StatusCode::kUnavailable) {
-      // The next listing tells whether it was asked for after all.
+      // Listings tell whether it was asked for after all.
       request.reason = answers[i].message();
       Rest(pool, answers[i].message(), now);
     } else {
       request.may_appear = false;
-      Fail(request, answers[i].message(), now);
+      if (IsOpen(request)) Fail(request, answers[i].message(), now);
     }
   }
   pools_[pool].list_due = now + kLookSoon;
@@ -87,7 +92,7 @@ void PoolBook::Adopt(size_t pool, const Machine& machine, Instant now) {
   request.name = machine.name;
   request.pool = pool;
   request.since = request.asked_at = now;
-  request.is_answered = true;
+  request.answered_at = now;
   pools_[pool].next_number = std::max(pools_[pool].next_number, WorkerNumber(machine.name) + 1);
   news_.push_back(machine.name +
                   " is there, and nobody remembers to have asked for it; it is "
@@ -98,11 +103,14 @@ void PoolBook::Adopt(size_t pool, const Machine& machine, Instant now) {
 
 void PoolBook::OnSeen(WorkerRequest& request, const Machine& machine, Instant now) {
   request.missed = 0;
-  request.may_appear = false;
+  const bool is_new = std::exchange(request.may_appear, false);
+  is_changed_ = is_changed_ || is_new;
   const bool is_over = machine.state == MachineState::kEnded;
   switch (request.state) {
     case RequestState::kReturning:
-      return;  // It is given back again where that takes long.
+      // It appeared after it was given back. What takes long is given back again, too.
+      if (is_new && request.returned_at) to_return_[request.pool].push_back(request.name);
+      return;
     case RequestState::kJoined:
     case RequestState::kDraining:
       return;  // Its connection tells more.
@@ -129,14 +137,13 @@ void PoolBook::OnSeen(WorkerRequest& request, const Machine& machine, Instant no
 
 // A cloud lists a machine some time after it was asked for.
 bool PoolBook::MayAppear(const WorkerRequest& request, Instant now) {
-  return request.may_appear && now < request.asked_at + kAppears;
+  return request.may_appear && (!request.answered_at || now < *request.answered_at + kAppears);
 }
 
 void PoolBook::OnMissing(WorkerRequest& request, Instant now) {
   if (MayAppear(request, now)) return;
   ++request.missed;
   if (request.state == RequestState::kAsking) {
-    if (!request.is_answered) return;
     // Nothing came of it; that is no failure of a machine's.
     requests_.erase(std::string(request.name));
     is_changed_ = true;
@@ -147,22 +154,23 @@ void PoolBook::OnMissing(WorkerRequest& request, Instant now) {
   Fail(request, "its machine is gone before its worker joined" + why, now);
 }
 
+void PoolBook::OnUnlisted(size_t at, const std::string& why, Instant now) {
+  PoolRecord& pool = pools_[at];
+  if (pool.unreachable.empty()) news_.push_back("pool " + cluster_.pools[at].name + ": " + why);
+  pool.unreachable = why;
+  if (!pool.unreachable_since) pool.unreachable_since = now;
+  pool.list_due = now + (pool.listed_at ? kLookLater : kLookSoon + kLookSoon);
+}
+
 void PoolBook::OnListed(size_t at, const Result<std::vector<Machine>>& machines, Instant now) {
   PoolRecord& pool = pools_[at];
   pool.is_listing = false;
-  if (!machines.ok()) {
-    if (pool.unreachable.empty()) {
-      news_.push_back("pool " + cluster_.pools[at].name + ": " + machines.status().message());
-    }
-    pool.unreachable = machines.status().message();
-    const Duration pause = pool.listed_at ? kLookLater : kLookSoon + kLookSoon;
-    pool.list_due = now + pause;
-    return;
-  }
+  if (!machines.ok()) return OnUnlisted(at, machines.status().message(), now);
   if (!pool.unreachable.empty()) {
     news_.push_back("pool " + cluster_.pools[at].name + ": answers again");
   }
   pool.unreachable.clear();
+  pool.unreachable_since.reset();
   pool.listed_at = now;
   pool.is_known = true;
   std::map<std::string, const Machine*> seen;
@@ -189,6 +197,11 @@ void PoolBook::OnListed(size_t at, const Result<std::vector<Machine>>& machines,
       continue;
     }
     if (found != seen.end()) {
+      if (found->second->is_reached) {
+        request.unreached_since.reset();
+      } else if (!request.unreached_since) {
+        request.unreached_since = now;
+      }
       OnSeen(request, *found->second, now);
     } else if (IsOpen(request)) {
       OnMissing(request, now);
@@ -206,11 +219,14 @@ void PoolBook::OnListed(size_t at, const Result<std::vector<Machine>>& machines,
 
 void PoolBook::OnGivenBack(size_t pool, const std::vector<std::string>& names, const Status& status,
                            Instant now) {
+  for (const std::string& name : names) {
+    const auto found = requests_.find(name);
+    if (found == requests_.end()) continue;
+    found->second.is_return_asked = false;
+    found->second.returned_at = now;
+    if (!status.ok()) found->second.reason = status.message();
+  }
   if (!status.ok()) {
-    for (const std::string& name : names) {
-      const auto found = requests_.find(name);
-      if (found != requests_.end()) found->second.reason = status.message();
-    }
     news_.push_back("pool " + cluster_.pools[pool].name + ": " + names.front() +
                     (names.size() > 1 ? " and others" : "") +
                     " cannot be given back yet: " + status.message());

@@ -154,7 +154,12 @@ std::vector<Result<CallAnswer>> CallPrograms(const std::vector<ProgramCall>& cal
   std::vector<Result<CallAnswer>> answers(calls.size(), Unavailable("it was not called any more"));
   std::vector<std::pair<size_t, std::unique_ptr<Running>>> running;
   for (size_t next = 0; next < calls.size() || !running.empty();) {
-    if (is_cancelled) break;
+    if (is_cancelled) {
+      for (const auto& [at, call] : running) {
+        answers[at] = Unavailable(ToldAs(calls[at]) + " was called off");
+      }
+      break;
+    }
     while (next < calls.size() && running.size() < at_once) {
       auto started = Running::Start(calls[next], clock.Now());
       if (started.ok()) {

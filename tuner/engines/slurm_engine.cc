@@ -112,7 +112,8 @@ class SlurmEngine final : public Engine {
     return text.substr(text.size() - std::min(text.size(), kTail));
   }
 
-  void Cancel() override { is_cancelled_ = true; }
+  void CallOff() override { is_called_off_ = true; }
+  void Cancel() override { is_cancelled_ = is_called_off_ = true; }
 
  private:
   Status Submit(int64_t first, int64_t count, const WorkerInvitation& invitation) {
@@ -122,7 +123,7 @@ class SlurmEngine final : public Engine {
     call.patience = kPatience;
     call.folder = places_.folder;
     for (int64_t i = 0; i < count; ++i) first_of_[prefix_ + std::to_string(first + i)] = first;
-    const Result<CallAnswer> answer = CallProgram(call, is_cancelled_);
+    const Result<CallAnswer> answer = CallProgram(call, is_called_off_);
     if (!answer.ok()) return answer.status();
     return answer->is_good() ? OkStatus() : SbatchRefusal(answer->Reason());
   }
@@ -132,6 +133,7 @@ class SlurmEngine final : public Engine {
   const std::string prefix_;
   std::map<std::string, std::string> ids_;   // As squeue told last.
   std::map<std::string, int64_t> first_of_;  // The first number of its array.
+  std::atomic<bool> is_called_off_ = false;
   std::atomic<bool> is_cancelled_ = false;
 };
 

@@ -134,7 +134,8 @@ class SshEngine final : public Engine {
   Result<std::vector<Machine>> List() override;
   Status GiveBack(const std::vector<std::string>& names) override;
   std::string LogTail(const std::string& name) override;
-  void Cancel() override { is_cancelled_ = true; }
+  void CallOff() override { is_called_off_ = true; }
+  void Cancel() override { is_cancelled_ = is_called_off_ = true; }
 
  private:
   // A worker that is to be started, and where.
@@ -184,6 +185,7 @@ class SshEngine final : public Engine {
   std::map<std::string, std::string> hosts_;  // By name; of all that may run.
   std::map<std::string, int64_t> failures_;   // Of each host, in a row.
   std::optional<WorkerPrograms> programs_;
+  std::atomic<bool> is_called_off_ = false;
   std::atomic<bool> is_cancelled_ = false;
 };
 
@@ -224,7 +226,7 @@ void SshEngine::Probe(std::vector<Start>& starts) {
     calls.push_back(Script(start.host, ProbeScript(folder_, programs_->hash)));
     called.push_back(&start);
   }
-  const auto answers = CallPrograms(calls, kAtOnce, is_cancelled_);
+  const auto answers = CallPrograms(calls, kAtOnce, is_called_off_);
   for (size_t i = 0; i < called.size(); ++i) {
     called[i]->status = Judge(called[i]->host, answers[i], /*is_doubtful=*/false);
     if (!called[i]->status.ok()) continue;
@@ -251,7 +253,7 @@ void SshEngine::Copy(std::vector<Start>& starts) {
     calls.back().patience = kCopyPatience;
     called.push_back(&start);
   }
-  const auto answers = CallPrograms(calls, kAtOnce, is_cancelled_);
+  const auto answers = CallPrograms(calls, kAtOnce, is_called_off_);
   for (size_t i = 0; i < called.size(); ++i) {
     called[i]->status = Judge(called[i]->host, answers[i], /*is_doubtful=*/false);
   }
@@ -268,7 +270,7 @@ void SshEngine::Launch(std::vector<Start>& starts, const WorkerInvitation& invit
                                                    pool_, invitation.connect, *token)));
     called.push_back(&start);
   }
-  const auto answers = CallPrograms(calls, kAtOnce, is_cancelled_);
+  const auto answers = CallPrograms(calls, kAtOnce, is_called_off_);
   for (size_t i = 0; i < called.size(); ++i) {
     called[i]->status = Judge(called[i]->host, answers[i], /*is_doubtful=*/true);
   }
@@ -278,7 +280,7 @@ std::vector<Status> SshEngine::Ask(const std::vector<std::string>& names,
                                    const WorkerInvitation& invitation) {
   if (!programs_) {
     Result<WorkerPrograms> packed =
-        PackWorkerPrograms(places_.program_dir, places_.folder, is_cancelled_);
+        PackWorkerPrograms(places_.program_dir, places_.folder, is_called_off_);
     if (!packed.ok()) return std::vector<Status>(names.size(), packed.status());
     programs_ = *std::move(packed);
   }
@@ -318,7 +320,7 @@ Result<std::vector<Machine>> SshEngine::List() {
       last = status;
       for (const auto& [name, where] : hosts_) {
         if (where != host) continue;
-        machines.push_back({name, MachineState::kRunning, status.message()});
+        machines.push_back({name, MachineState::kRunning, status.message(), /*is_reached=*/false});
         found[name] = host;
       }
       continue;
@@ -340,6 +342,10 @@ Result<std::vector<Machine>> SshEngine::List() {
 }
 
 Status SshEngine::GiveBack(const std::vector<std::string>& names) {
+  // A new head does not know yet which host has which.
+  const bool is_any_unknown = std::any_of(
+      names.begin(), names.end(), [this](const auto& name) { return !hosts_.contains(name); });
+  if (is_any_unknown) TUNE_RETURN_IF_ERROR(List().status());
   std::map<std::string, std::vector<std::string>> by_host;
   for (const std::string& name : names) {
     if (const auto host = hosts_.find(name); host != hosts_.end()) {

@@ -14,6 +14,7 @@ struct Bin {
   WorkerView view;
   bool is_size_known = true;
   bool is_here = false;
+  bool is_away = false;
   bool is_busy = false;
   bool is_needed = false;
   std::optional<Instant> unneeded_since;
@@ -36,7 +37,7 @@ class Plan {
   static int64_t Fill(const ResourceRequest& request, int64_t count, Bin& bin);
   int64_t PlaceSpread(const WorkerDemand& demand, DemandFate& fate);
   bool MayTake(const WorkerDemand& demand, const Bin& bin) const {
-    return !bin.is_here || !demand.unfit.contains(bin.view.worker);
+    return !(bin.is_here || bin.is_away) || !demand.unfit.contains(bin.view.worker);
   }
   bool IsResting(size_t pool) const {
     return pools_[pool].rests_until && now_ < *pools_[pool].rests_until;
@@ -61,7 +62,15 @@ void Plan::Add(const std::vector<RequestedWorker>& requested,
                const std::vector<JoinedWorker>& joined) {
   for (const JoinedWorker& worker : joined) {
     if (worker.is_leaving) continue;
-    Bin bin{worker.name, worker.pool, worker.view, true, true, worker.is_busy, worker.is_busy, {}};
+    Bin bin;
+    bin.name = worker.name;
+    bin.pool = worker.pool;
+    bin.view = worker.view;
+    // It is granted nothing while it is away, as if it left; its room is there again when it is.
+    if (worker.is_away) bin.view.is_draining = false;
+    bin.is_here = !worker.is_away;
+    bin.is_away = worker.is_away;
+    bin.is_busy = bin.is_needed = worker.is_busy;
     bin.unneeded_since = worker.unneeded_since;
     bins_.push_back(std::move(bin));
   }
@@ -76,7 +85,7 @@ void Plan::Add(const std::vector<RequestedWorker>& requested,
   }
   const auto rank = [this](const Bin& bin) {
     const Instant since = bin.unneeded_since.value_or(now_);
-    return std::tuple(!bin.is_here, bin.pool.has_value(), !bin.is_busy, -since.us);
+    return std::tuple(!bin.is_here, !bin.is_away, bin.pool.has_value(), !bin.is_busy, -since.us);
   };
   std::stable_sort(bins_.begin(), bins_.end(),
                    [&rank](const Bin& a, const Bin& b) { return rank(a) < rank(b); });
@@ -141,7 +150,7 @@ int64_t Plan::PlaceSpread(const WorkerDemand& demand, DemandFate& fate) {
       left -= here;
       if (here == 0 || bin.is_here) continue;
       is_new = true;
-      pools.insert(*bin.pool);
+      if (bin.pool) pools.insert(*bin.pool);
     }
     while (left > 0) {
       Bin* const bin = Open(rank);
@@ -178,10 +187,10 @@ DemandFate Plan::Place(const WorkerDemand& demand) {
     fate.waiting = left;
     for (Bin& bin : bins_) {
       if (left == 0) break;
-      if (bin.is_here) continue;
+      if (bin.is_here || !MayTake(demand, bin)) continue;
       const int64_t here = Fill(demand.request, left, bin);
       left -= here;
-      if (here > 0) fate.pools.insert(*bin.pool);
+      if (here > 0 && bin.pool) fate.pools.insert(*bin.pool);
     }
     while (left > 0) {
       Bin* const bin = Open(demand.request);
@@ -231,7 +240,8 @@ WantedWorkers Plan::Result(std::vector<DemandFate> fates) const {
   for (const Bin& bin : bins_) {
     if (!bin.pool || bin.name.empty() || bin.is_needed) continue;
     wanted.unneeded.insert(bin.name);
-    if (bin.unneeded_since && now_ >= *bin.unneeded_since + pools_[*bin.pool].idle) {
+    if (!bin.is_away && bin.unneeded_since &&
+        now_ >= *bin.unneeded_since + pools_[*bin.pool].idle) {
       idle.push_back(&bin);
     }
   }

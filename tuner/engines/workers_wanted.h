@@ -1,5 +1,6 @@
 // How many workers each pool should have: shapes of what waits, packed onto what is free, then onto
-// what was asked for and has not come, then onto new workers of the first pool that can hold them.
+// workers that are away and expected back, then onto what was asked for and has not come, then onto
+// new workers of the first pool that can hold them.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -49,13 +50,14 @@ struct JoinedWorker {
   WorkerView view;
   bool is_busy = false;     // It holds a lease: a trial, or a rank of one.
   bool is_leaving = false;  // It is told to go.
+  bool is_away = false;     // Its connection broke, and it is waited for.
   std::optional<Instant> unneeded_since;
 };
 
 // What becomes of a demand.
 struct DemandFate {
   int64_t waiting = 0;       // Of its trials, beyond what is free now.
-  int64_t placed = 0;        // Of these, on workers that were asked for before, or are now.
+  int64_t placed = 0;        // Of these, on workers that are away or asked for, or are now.
   std::set<size_t> pools{};  // Of those workers.
   std::string why;           // Of the rest; empty: there is none.
 };
@@ -71,7 +73,8 @@ struct WantedWorkers {
   std::vector<DemandFate> fates;  // By demand.
 };
 
-// A worker with a lease is never given back, nor is one below its pool's `min`.
+// A worker with a lease is never given back, nor is one that is away, nor one below its pool's
+// `min`.
 WantedWorkers WorkersWanted(const std::vector<WorkerDemand>& demand,
                             const std::vector<PoolOffer>& pools,
                             const std::vector<RequestedWorker>& requested,

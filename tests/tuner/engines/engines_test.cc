@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/posix/read_bytes.h"
@@ -27,6 +28,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Property;
 using ::testing::SizeIs;
 
 const std::atomic<bool> kGoesOn = false;
@@ -113,6 +115,45 @@ TEST(CommandEngine, CommandsGetTheNameAndTheInvitationAndNoTokenAsAnArgument) {
   ASSERT_TRUE(machines.ok());
   EXPECT_THAT(*machines, SizeIs(1));
   EXPECT_TRUE(engine->GiveBack({"t-p-1"}).ok());
+}
+
+// A cloud whose login has expired is none without machines.
+TEST(CommandEngine, ListThatPrintsAnErrorAndEndsWithZeroIsNoListing) {
+  const auto list = [](const std::string& script) {
+    const PoolSpec pool = Pool(
+        "command: {up: [u, \"{name}\"], down: [d, \"{name}\"], list: [sh, -c, '" + script + "']}");
+    return MakeCommandEngine(pool, "/", "t-p-")->List();
+  };
+  for (const char* const script :
+       {"echo \"ERROR: the token has expired\"", "echo Error contacting the server",
+        "echo t-p-1 running; echo \"<html>\"", "echo \"{}\"", "echo the token has expired >&2"}) {
+    EXPECT_EQ(list(script).status().code(), StatusCode::kUnavailable) << script;
+  }
+  EXPECT_THAT(list("echo \"ERROR: expired\"").status().message(),
+              HasSubstr("list: read 'ERROR: expired', expected a machine a line"));
+  EXPECT_THAT(list("echo expired >&2").status().message(), HasSubstr("and said: expired"));
+  for (const char* const script :
+       {"true", "echo", "echo []", "echo \"[]\"; echo a warning >&2", "echo Listed 0 items. >&2",
+        "echo somebody-elses.machine_1 RUNNING in zone 3", "echo NAME STATUS"}) {
+    const auto machines = list(script);
+    ASSERT_TRUE(machines.ok()) << script << ": " << machines.status().message();
+    EXPECT_THAT(*machines, IsEmpty()) << script;
+  }
+}
+
+TEST(CommandEngine, WhatIsBeingAskedForIsCalledOffAndTheRestGoesOn) {
+  TempFolder folder;
+  Write(folder / "token", "t");
+  const PoolSpec pool = Pool(
+      "command: {up: [tail, -f, /dev/null, \"{name}\"], down: [\"true\", \"{name}\"], list: "
+      "[echo]}");
+  const auto engine = MakeCommandEngine(pool, folder.path(), "t-p-");
+  std::thread other([&] { engine->CallOff(); });
+  const std::vector<Status> answers = engine->Ask({"t-p-1"}, {"h:1", folder / "token"});
+  other.join();
+  EXPECT_THAT(answers, ElementsAre(Property(&Status::code, StatusCode::kUnavailable)));
+  EXPECT_TRUE(engine->GiveBack({"t-p-1"}).ok());
+  EXPECT_TRUE(engine->List().ok());
 }
 
 TEST(CommandEngine, FailureIsToldWithTheCommandsOwnWordsAndStatus75IsAQuota) {

@@ -64,11 +64,15 @@ class World {
   bool is_reachable = true;
   bool starts = true;  // Else they stay pending.
   bool joins = true;
-  Duration listed_after;  // From asked for.
+  bool are_away = false;     // The workers' connections are broken.
+  bool answers = true;       // Else calls that ask or give back go on.
+  bool are_told_to = false;  // A person tells all workers to leave, and they have trials to save.
+  Duration listed_after;     // From asked for; nor can it be given back before.
   Status refusal;
   std::map<std::string, Vm> machines;
   int64_t asked = 0;
   int64_t given_back = 0;
+  int64_t return_calls = 0;
   int64_t asked_twice = 0;
   int64_t killed_busy = 0;
   int64_t most = 0;
@@ -111,6 +115,9 @@ class World {
       worker.view = EmptyWorker(vm.worker, Capacity());
       worker.view.free_cpu_milli -= vm.cpus_used * 1000;
       worker.is_busy = vm.cpus_used > 0;
+      worker.is_away = are_away;
+      worker.is_leaving = are_told_to;
+      worker.view.is_draining = are_away || are_told_to;
       joined.push_back(worker);
     }
     const PoolOrders orders = book_->Look({Trials(left)}, joined, now_);
@@ -136,7 +143,7 @@ class World {
         ++asked;
         answers.push_back(answer);
       }
-      book_->OnAsked(0, orders.ask[0], answers, now_);
+      if (this->answers) book_->OnAsked(0, orders.ask[0], answers, now_);
     }
     for (const std::string& name : orders.drain) {
       TUNE_CHECK(machines.contains(name));
@@ -144,16 +151,17 @@ class World {
       machines[name].is_draining = true;
     }
     if (!orders.give_back[0].empty()) {
+      ++return_calls;
       for (const std::string& name : orders.give_back[0]) {
         if (!is_reachable) break;
         const auto found = machines.find(name);
-        if (found == machines.end()) continue;
+        if (found == machines.end() || now_ < found->second.made_at + listed_after) continue;
         killed_busy += found->second.cpus_used > 0 && !book_->is_closing() ? 1 : 0;
         machines.erase(found);
         ++given_back;
       }
-      book_->OnGivenBack(0, orders.give_back[0],
-                         is_reachable ? OkStatus() : Unavailable("no answer"), now_);
+      const Status status = is_reachable ? OkStatus() : Unavailable("no answer");
+      if (answers) book_->OnGivenBack(0, orders.give_back[0], status, now_);
     }
     for (const auto& [pool, name] : orders.logs) book_->OnLog(pool, name, "one\nno route\n", now_);
     if (!orders.list[0]) return;
@@ -345,6 +353,75 @@ TEST(PoolBook, RestartedHeadFindsItsRequestsAndStartsNoneTwice) {
   EXPECT_EQ(world.book().joined_count(0), 5);
 }
 
+// Trials wait for the workers of the earlier life that are on their way back.
+TEST(PoolBook, WorkersThatAreAwayCountAgainstTheMaximumAlsoForARestartedHead) {
+  World world(Cluster());
+  world.work = 200;
+  world.Run(60);
+  ASSERT_EQ(world.book().joined_count(0), 40);
+  world.are_away = true;
+  world.Restart();
+  world.Run(30);
+  EXPECT_EQ(world.asked, 40);
+  EXPECT_EQ(world.book().joined_count(0), 0) << "they are not there";
+  world.are_away = false;
+  world.Run(5);
+  EXPECT_EQ(world.book().joined_count(0), 40);
+  EXPECT_EQ(world.asked, 40);
+  world.are_away = true;
+  world.Run(30);
+  EXPECT_EQ(world.asked, 40);
+}
+
+TEST(PoolBook, WorkersThatAPersonTellsToLeaveHoldTheirPlacesUntilTheyHaveLeft) {
+  World world(Cluster());
+  world.work = 200;
+  world.Run(60);
+  world.are_told_to = true;
+  world.Run(30);
+  EXPECT_EQ(world.asked, 40);
+}
+
+TEST(PoolBook, WorkerThatWasAwayWhenItWasToldToLeaveIsToldAgain) {
+  World world(Cluster());
+  world.work = 2;
+  world.Run(60);
+  world.are_away = true;
+  world.book().Close(false);
+  world.Run(5);
+  world.are_away = false;
+  world.Run(30);
+  EXPECT_TRUE(world.book().IsEmpty());
+  EXPECT_THAT(world.machines, IsEmpty());
+}
+
+// A head is killed while a cloud is being asked, and tune cluster down comes at once.
+TEST(PoolBook, ClosingOfARestartedBookGivesBackWhatAppearsLater) {
+  World world(Cluster());
+  world.answers = false;
+  world.listed_after = Seconds(15);
+  world.work = 2;
+  world.Run(2);
+  world.Restart();
+  world.answers = true;
+  world.book().Close(true);
+  world.Run(8);
+  EXPECT_FALSE(world.book().IsEmpty());
+  world.Run(10);
+  EXPECT_THAT(world.machines, IsEmpty());
+  EXPECT_TRUE(world.book().IsEmpty());
+}
+
+TEST(PoolBook, WhatIsBeingGivenBackIsNotGivenBackAgainMeanwhile) {
+  World world(Cluster());
+  world.work = 2;
+  world.Run(60);
+  world.answers = false;
+  world.book().Close(true);
+  world.Run(300);
+  EXPECT_EQ(world.return_calls, 1);
+}
+
 TEST(PoolBook, MachineOfOursThatNobodyRemembersIsTakenOnAndOthersAreLeftAlone) {
   World world(Cluster());
   world.machines["tune-lab-1-p-7"].made_at = world.now();
@@ -417,6 +494,39 @@ TEST(PoolBook, PoolThatIsNotInTheFileAnyMoreAndHasWorkersIsRefused) {
             "the pool p is not in the file any more, and has 2 workers; put it back, tune cluster "
             "down gives them back");
   EXPECT_EQ(PoolBook(*other, "x").Restore(Value(3), world.now()).code(), StatusCode::kDataLoss);
+}
+
+// Its worker ends by itself when the head is gone, and whether it has cannot be looked at.
+TEST(PoolBook, ClosingDoesNotWaitForeverForAHostThatIsNotReached) {
+  const Result<Value> document =
+      ParseYaml("pools: {p: {ssh: {hosts: [a, b]}, worker: {cpus: 2, gpus: 0}, max: 2}}\n");
+  const ClusterSpec cluster = *InterpretCluster(*document, "lab.yaml", "/");
+  PoolBook book(cluster, "tune-lab-1");
+  const std::string name = "tune-lab-1-p-1";
+  Instant now{1'000'000'000};
+  book.OnListed(0, std::vector<Machine>{{name, MachineState::kRunning, "on b"}}, now);
+  book.Close(true);
+  const auto look = [&](double seconds) {
+    for (const Instant end = now + Seconds(seconds); now < end; now = now + Seconds(1)) {
+      const PoolOrders orders = book.Look({}, {}, now);
+      if (!orders.give_back[0].empty()) {
+        book.OnGivenBack(0, {name}, Unavailable("b: No route to host"), now);
+      }
+      if (!orders.list[0]) continue;
+      Machine machine{name, MachineState::kRunning, "b: No route to host"};
+      machine.is_reached = false;
+      book.OnListed(0, std::vector<Machine>{machine}, now);
+    }
+  };
+  look(20);
+  EXPECT_FALSE(book.IsEmptyButUnreached(now));
+  look(20);
+  EXPECT_TRUE(book.IsEmptyButUnreached(now));
+  EXPECT_FALSE(book.IsEmpty());
+  book.OnListed(0, std::vector<Machine>{{name, MachineState::kRunning, "on b"}}, now);
+  EXPECT_FALSE(book.IsEmptyButUnreached(now));
+  book.OnListed(0, std::vector<Machine>{}, now);
+  EXPECT_TRUE(book.IsEmpty());
 }
 
 // Slurm ends a job at its wall time; workers leave before, and not all at once.

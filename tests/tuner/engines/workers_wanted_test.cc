@@ -70,6 +70,23 @@ TEST(WorkersWanted, WhatIsFreeIsTakenBeforeAnythingIsAskedFor) {
   EXPECT_EQ(wanted.fates[0].waiting, 2);
 }
 
+// As after the head was started again: what they run is theirs, the rest of their room comes back.
+TEST(WorkersWanted, WorkersThatAreAwayCountAgainstTheMaximumAndTheirRoomIsOnItsWay) {
+  JoinedWorker busy = Joined(1, "p-1", Capacity(4));
+  busy.is_busy = busy.is_away = busy.view.is_draining = true;
+  busy.view.free_cpu_milli = 1000;
+  JoinedWorker empty = Joined(2, "p-2", Capacity(4), Instant{kNow.us - kIdle.us});
+  empty.is_away = empty.view.is_draining = true;
+  const std::vector<PoolOffer> pools = {Pool("p", Capacity(4), 2)};
+  const auto wanted = WorkersWanted({{"a", Needs(1000), 8}}, pools, {}, {busy, empty}, kNow);
+  EXPECT_THAT(wanted.ask, ElementsAre(0));
+  EXPECT_THAT(wanted.total, ElementsAre(2));
+  EXPECT_EQ(wanted.fates[0].waiting, 8);
+  EXPECT_EQ(wanted.fates[0].placed, 5);
+  EXPECT_EQ(wanted.fates[0].why, "p has its max of 2");
+  EXPECT_THAT(WorkersWanted({}, pools, {}, {busy, empty}, kNow).give_back, IsEmpty());
+}
+
 TEST(WorkersWanted, WhatWasAskedForAndHasNotComeCounts) {
   const std::vector<RequestedWorker> requested = {{"p-1", 0, {}}, {"p-2", 0, {}}};
   const auto wanted =
