@@ -6,6 +6,7 @@
 
 #include "core/input_error.h"
 #include "core/limits.h"
+#include "core/resource_text.h"
 #include "core/utf8.h"
 #include "trial_runner/trial_programs.h"
 #include "tuner/spec_bounds.h"
@@ -199,6 +200,27 @@ Status ReadShare(const SpecSection& root, Share& share) {
   return OkStatus();
 }
 
+// Too little for a trial would hold nothing, and so would what trials do not take.
+Status CheckReserve(const SpecSection& section, std::string_view key, int64_t reserved,
+                    int64_t of_trial) {
+  if (reserved == 0 || (of_trial > 0 && reserved >= of_trial)) return OkStatus();
+  const std::string expected =
+      of_trial == 0 ? "0: its trials take none (resources)"
+                    : DescribeShare(of_trial) + " or more, which one trial takes (resources), or 0";
+  return section.Expected(*section.Find(key), key, expected);
+}
+
+Status ReadReserve(const SpecSection& root, const ResourceRequest& request, Reserve& reserve) {
+  TUNE_ASSIGN_OR_RETURN(const SpecSection section,
+                        SpecSection::Open(root.Find("reserve"), "reserve"));
+  TUNE_RETURN_IF_ERROR(section.CheckKeys(kReserveKeys));
+  TUNE_RETURN_IF_ERROR(section.ReadMilli("cpu", "a number of CPUs, such as 8", reserve.cpu_milli));
+  TUNE_RETURN_IF_ERROR(section.ReadMilli("gpu", "a number of GPUs, such as 2", reserve.gpu_milli));
+  const int64_t ranks = request.workers;
+  TUNE_RETURN_IF_ERROR(CheckReserve(section, "cpu", reserve.cpu_milli, request.cpu_milli * ranks));
+  return CheckReserve(section, "gpu", reserve.gpu_milli, request.gpu_milli * ranks);
+}
+
 // A name, or a list of names.
 Status ReadAfter(const SpecSection& root, std::vector<std::string>& after) {
   const Value* const value = root.Find("after");
@@ -255,6 +277,7 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
   TUNE_RETURN_IF_ERROR(ReadFailure(root, spec.failure));
   TUNE_RETURN_IF_ERROR(ReadCheckpoint(root, spec.checkpoint));
   TUNE_RETURN_IF_ERROR(ReadShare(root, spec.share));
+  TUNE_RETURN_IF_ERROR(ReadReserve(root, spec.resources, spec.share.reserve));
   TUNE_RETURN_IF_ERROR(ReadAfter(root, spec.after));
   return ReadName(root, file, spec);
 }

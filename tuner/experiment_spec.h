@@ -46,12 +46,20 @@ struct CheckpointPolicy {
   std::optional<int64_t> disk_budget_bytes;  // Over the sweep.
 };
 
+// What is held free for a sweep on a head; 0: of that nothing (reserves.h).
+struct Reserve {
+  int64_t cpu_milli = 0;
+  int64_t gpu_milli = 0;
+  friend bool operator==(const Reserve&, const Reserve&) = default;
+};
+
 // What the sweep is due on a head that others use too.
 struct Share {
   int64_t priority = 0;  // Higher ones are served first.
   int64_t weight = 100;  // Of an owner's two with the same priority, one with twice the weight gets
                          // twice.
   std::string owner = {};  // Owners share evenly; those that nobody has named are one.
+  Reserve reserve = {};    // Whole trials' worth of it.
   friend bool operator==(const Share&, const Share&) = default;
 };
 

@@ -13,6 +13,12 @@ int64_t Rank(const Claimant& claimant, Instant now) {
   return claimant.share.priority + std::clamp<int64_t>(ages, 0, kAgeingMax);
 }
 
+// Lower ones are first.
+int Tier(const Claimant& claimant, Instant now) {
+  if (claimant.waiting_since && now >= *claimant.waiting_since + kBeforeReserves) return 0;
+  return claimant.has_unmet_reserve ? 1 : 2;
+}
+
 // The larger of the two parts, of CPUs and of GPUs, that it has of all there is; times both totals,
 // so that it is whole.
 __int128 Dominant(const Usage& used, const Usage& total) {
@@ -29,6 +35,7 @@ std::vector<size_t> FairOrder(const std::vector<Claimant>& claimants, const Usag
   std::vector<size_t> order(claimants.size());
   std::iota(order.begin(), order.end(), size_t{0});
   struct Place {
+    int tier;
     int64_t rank;
     __int128 owner;
     __int128 own;
@@ -37,12 +44,14 @@ std::vector<size_t> FairOrder(const std::vector<Claimant>& claimants, const Usag
   std::vector<Place> places;
   places.reserve(claimants.size());
   for (const Claimant& claimant : claimants) {
-    places.push_back({Rank(claimant, now), Dominant(claimant.used_by_owner, total),
-                      Dominant(claimant.used, total), claimant.waiting_since.value_or(now)});
+    places.push_back({Tier(claimant, now), Rank(claimant, now),
+                      Dominant(claimant.used_by_owner, total), Dominant(claimant.used, total),
+                      claimant.waiting_since.value_or(now)});
   }
   const auto is_before = [&](size_t left, size_t right) {
     const Place& a = places[left];
     const Place& b = places[right];
+    if (a.tier != b.tier) return a.tier < b.tier;
     if (a.rank != b.rank) return a.rank > b.rank;
     if (a.owner != b.owner) return a.owner < b.owner;
     // Dominant share by weight, without fractions.

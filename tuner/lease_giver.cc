@@ -18,17 +18,27 @@ bool IsAnyCpuFree(const LeaseTable& leases) {
                      [](const WorkerView& view) { return view.free_cpu_milli > 0; });
 }
 
+// Of what is placed next: some trials need a whole device.
+ResourceRequest LargestOf(const std::vector<Want>& wants, const Sweep& sweep) {
+  ResourceRequest largest = sweep.Request();
+  for (const Want& want : wants) {
+    largest.gpu_milli = std::max(largest.gpu_milli, want.request.gpu_milli);
+  }
+  return largest;
+}
+
 }  // namespace
 
 void LeaseGiver::Fill() {
   for (auto& [id, sweep] : board_.sweeps()) ForgetWhatNobodyHas(sweep);
   const auto grant_one = [this] {
     const bool is_full = board_.sweeps().size() > 1 && !IsAnyCpuFree(board_.cluster().leases());
-    const std::vector<ExperimentId> turn = Turn();
-    return std::any_of(turn.begin(), turn.end(), [this, is_full](ExperimentId id) {
+    const std::vector<ExperimentId> order = Order();
+    return std::any_of(order.begin(), order.end(), [&](ExperimentId id) {
       OpenSweep& sweep = *board_.Find(id);
+      if (!sweep.sweep.HasPlace()) return false;
       const bool has_no_room = is_full && sweep.sweep.options().spec.resources.cpu_milli > 0;
-      return !has_no_room && GrantNext(sweep);
+      return !has_no_room && GrantNext(sweep, order);
     });
   };
   while (grant_one()) {
@@ -51,14 +61,23 @@ void LeaseGiver::ForgetWhatNobodyHas(OpenSweep& sweep) {
 }
 
 std::vector<ExperimentId> LeaseGiver::Turn() const {
+  std::vector<ExperimentId> turn = Order();
+  std::erase_if(turn, [this](ExperimentId id) { return !board_.Find(id)->sweep.HasPlace(); });
+  return turn;
+}
+
+// Those that may begin one more trial, and those for which room is held free, by whose turn it is.
+std::vector<ExperimentId> LeaseGiver::Order() const {
   std::vector<ExperimentId> open;
   std::vector<Claimant> claimants;
   const LeaseTable& leases = board_.cluster().leases();
   for (const auto& [id, sweep] : board_.sweeps()) {
-    if (!sweep.sweep.HasPlace()) continue;
+    const bool has_unmet_reserve = UnmetTrials(sweep) > 0;
+    if (!sweep.sweep.HasPlace() && !has_unmet_reserve) continue;
     open.push_back(id);
     const Share& share = sweep.sweep.options().spec.share;
-    claimants.push_back({id, share, leases.UsageOf(id), {}, sweep.waiting_since});
+    claimants.push_back(
+        {id, share, leases.UsageOf(id), {}, sweep.waiting_since, has_unmet_reserve});
   }
   if (open.size() < 2) return open;
   std::map<std::string_view, Usage> by_owner;
@@ -78,14 +97,62 @@ std::vector<ExperimentId> LeaseGiver::Turn() const {
   return turn;
 }
 
-bool LeaseGiver::GrantNext(OpenSweep& sweep) {
+int64_t LeaseGiver::UnmetTrials(const OpenSweep& open) {
+  const Sweep& sweep = open.sweep;
+  const Reserve& reserve = sweep.options().spec.share.reserve;
+  if (reserve == Reserve{}) return 0;
+  const int64_t unmet = TrialsWorth(reserve, sweep.Request()) - sweep.leases().running_count();
+  return std::max<int64_t>(0, std::min(unmet, sweep.MayRunBesides()));
+}
+
+std::vector<HeldRoom> LeaseGiver::ReservedBefore(ExperimentId id,
+                                                 const std::vector<ExperimentId>& order) const {
+  std::vector<HeldRoom> held;
+  for (const ExperimentId other : order) {
+    if (other == id) break;
+    const OpenSweep& sweep = *board_.Find(other);
+    const int64_t trials = UnmetTrials(sweep);
+    if (trials > 0) held.push_back({sweep.sweep.Request(), trials, sweep.UnfitWorkers()});
+  }
+  return held;
+}
+
+std::optional<ExperimentId> LeaseGiver::HeldBackFor(ExperimentId id) const {
+  const OpenSweep& sweep = *board_.Find(id);
+  const std::optional<ResourceRequest> request = sweep.sweep.Unplaced();
+  const LeaseTable& leases = board_.cluster().leases();
+  const std::set<WorkerId> unfit = sweep.UnfitWorkers();
+  if (!request || !leases.HasRoom(*request, unfit)) return std::nullopt;
+  std::vector<ExperimentId> before;
+  for (const ExperimentId other : Order()) {
+    if (other == id) break;
+    before.push_back(other);
+    std::set<WorkerId> closed =
+        ClosedByReserves(ReservedBefore(id, before), *request, leases.Views(), unfit);
+    closed.insert(unfit.begin(), unfit.end());
+    if (!leases.HasRoom(*request, closed)) return other;
+  }
+  return std::nullopt;
+}
+
+bool LeaseGiver::GrantNext(OpenSweep& sweep, const std::vector<ExperimentId>& order) {
   Cluster& cluster = board_.cluster();
   std::set<WorkerId> kept = cluster.leases().QueuesBeside(sweep.id);
-  if (claimant_ != sweep.id) kept.insert(claimed_.begin(), claimed_.end());
+  // A claim waits for what is reserved.
+  const auto claim_at = std::find(order.begin(), order.end(), claimant_);
+  const bool is_before_claim =
+      UnmetTrials(sweep) > 0 && std::find(order.begin(), claim_at, sweep.id) != claim_at;
+  if (claimant_ != sweep.id && !is_before_claim) kept.insert(claimed_.begin(), claimed_.end());
   const std::set<WorkerId> unfit = sweep.UnfitWorkers();
   kept.insert(unfit.begin(), unfit.end());
+  const std::vector<HeldRoom> reserved = ReservedBefore(sweep.id, order);
   do {
     const std::vector<Want> wants = sweep.sweep.Wants();
+    if (!reserved.empty()) {
+      const std::set<WorkerId> closed =
+          ClosedByReserves(reserved, LargestOf(wants, sweep.sweep), cluster.leases().Views(), kept);
+      kept.insert(closed.begin(), closed.end());
+    }
     const std::optional<Choice> choice = cluster.Choose(wants, sweep.sweep.Request(), kept);
     if (!choice) return false;
     const Want& want = wants[choice->want];
@@ -176,6 +243,28 @@ void LeaseGiver::WatchForUnplaceable(OpenSweep& sweep) {
   board_.Settle();
 }
 
+// Whether the sweep's next trial has room on those workers, once they are empty, beside all that is
+// reserved for others: a claim that has to wait for their ends would keep the workers idle.
+bool LeaseGiver::LeavesReserves(const OpenSweep& sweep, const std::set<WorkerId>& claim) const {
+  if (board_.now() >= *sweep.waiting_since + kBeforeReserves) return true;
+  std::vector<HeldRoom> reserved;
+  for (const auto& [id, other] : board_.sweeps()) {
+    const Reserve& reserve = other.sweep.options().spec.share.reserve;
+    if (id == sweep.id || reserve == Reserve{}) continue;
+    const int64_t may_run = other.sweep.leases().running_count() + other.sweep.MayRunBesides();
+    const int64_t trials = std::min(TrialsWorth(reserve, other.sweep.Request()), may_run);
+    reserved.push_back({other.sweep.Request(), trials, other.UnfitWorkers()});
+  }
+  if (reserved.empty()) return true;
+  std::vector<WorkerView> views = board_.cluster().leases().Views();
+  for (WorkerView& view : views) {
+    if (claim.contains(view.worker)) view = EmptyWorker(view.worker, view.capacity);
+  }
+  views = WithoutReserves(reserved, std::move(views));
+  std::erase_if(views, [&](const WorkerView& view) { return !claim.contains(view.worker); });
+  return !PlaceRanks(*sweep.sweep.Unplaced(), std::move(views)).empty();
+}
+
 // To the first whose turn it is and that waited too long, of those that would have room on machines
 // that were empty: those of them with the fewest leases, so many as its ranks need.
 void LeaseGiver::GiveClaim() {
@@ -183,6 +272,7 @@ void LeaseGiver::GiveClaim() {
   if (claimant_) {
     OpenSweep* const sweep = board_.Find(*claimant_);
     const bool stands = sweep != nullptr && sweep->waiting_since &&
+                        LeavesReserves(*sweep, claimed_) &&
                         std::all_of(claimed_.begin(), claimed_.end(), [&](WorkerId worker) {
                           return leases.HasWorker(worker) && !leases.IsAway(worker);
                         });
@@ -198,7 +288,9 @@ void LeaseGiver::GiveClaim() {
     const bool is_any_unfit = std::any_of(needed.begin(), needed.end(), [&](WorkerId worker) {
       return sweep->unfit.contains(worker);
     });
-    if (needed.empty() || is_any_unfit) continue;
+    if (needed.empty() || is_any_unfit || !LeavesReserves(*sweep, {needed.begin(), needed.end()})) {
+      continue;
+    }
     claimant_ = sweep->id;
     claimed_ = {needed.begin(), needed.end()};
     return;
@@ -207,11 +299,14 @@ void LeaseGiver::GiveClaim() {
 
 std::optional<Instant> LeaseGiver::NextDeadline() const {
   std::optional<Instant> next;
-  if (board_.sweeps().size() < 2 || claimant_) return next;
+  if (board_.sweeps().size() < 2) return next;
+  const auto take = [&](Instant due) {
+    if (due > board_.now() && (!next || due < *next)) next = due;
+  };
   for (const auto& [id, sweep] : board_.sweeps()) {
     if (!sweep.waiting_since) continue;
-    const Instant due = *sweep.waiting_since + kPatience;
-    if (due > board_.now() && (!next || due < *next)) next = due;
+    if (!claimant_) take(*sweep.waiting_since + kPatience);
+    take(*sweep.waiting_since + kBeforeReserves);
   }
   return next;
 }

@@ -1,7 +1,9 @@
 // Who is given the next lease: of several sweeps the one whose turn it is (fair_share.h), of its
 // trials the first that has room. A sweep whose next trial would have room on an empty machine, and
 // never finds one empty beside the small trials of others, is after a while given the claim: its
-// machines take nobody else's until it has begun.
+// machines take nobody else's until it has begun. What is reserved for a sweep (reserves.h) is held
+// free from those that come after it in the turn, and from no other: the first is held back by
+// nobody, so two reserves cannot block each other.
 //
 // Thread rule: one thread, the tuner's.
 #pragma once
@@ -13,6 +15,7 @@
 #include "core/ids.h"
 #include "core/time.h"
 #include "tuner/open_sweep.h"
+#include "tuner/reserves.h"
 #include "tuner/switchboard.h"
 
 namespace tune {
@@ -36,13 +39,21 @@ class LeaseGiver {
   // Who has the claim, and the workers that are kept for it; for people.
   const std::set<WorkerId>& claimed() const { return claimed_; }
   std::optional<ExperimentId> claimant() const { return claimant_; }
+  // The first sweep whose reserve keeps this one from room that is free; nothing: none does.
+  std::optional<ExperimentId> HeldBackFor(ExperimentId id) const;
+  // How many trials room is held free for, beside those that run.
+  static int64_t UnmetTrials(const OpenSweep& sweep);
 
   static constexpr Duration kPatience = Seconds(60);  // Until the claim.
 
  private:
   bool IsPromised(const ResourceRequest& request) const;
   void ForgetWhatNobodyHas(OpenSweep& sweep);
-  bool GrantNext(OpenSweep& sweep);
+  std::vector<ExperimentId> Order() const;
+  std::vector<HeldRoom> ReservedBefore(ExperimentId id,
+                                       const std::vector<ExperimentId>& order) const;
+  bool GrantNext(OpenSweep& sweep, const std::vector<ExperimentId>& order);
+  bool LeavesReserves(const OpenSweep& sweep, const std::set<WorkerId>& claim) const;
   void FillAhead();
   void WatchForUnplaceable(OpenSweep& sweep);
   void GiveClaim();

@@ -16,6 +16,15 @@ namespace {
 
 using PoolWords = std::function<std::string(const std::string& sweep)>;
 
+// {"cpus": 8, "gpus": 1}, or null.
+Value ReserveOf(const Share& share) {
+  if (share.reserve == Reserve{}) return Value();
+  Value reserve = Value::MakeMap();
+  reserve.Set("cpus", InWholes(share.reserve.cpu_milli));
+  reserve.Set("gpus", InWholes(share.reserve.gpu_milli));
+  return reserve;
+}
+
 // Of its first trial that waits, or of those to come.
 Value WhyItWaits(const SweepView& view, const std::string& pools) {
   for (const std::string& text : EncodeWaiting(view, 2)) {
@@ -40,6 +49,7 @@ std::string Line(const Controller& controller, ExperimentId id, std::optional<in
   line.Set("owner", ToUtf8(share.owner));
   line.Set("priority", share.priority);
   line.Set("weight", share.weight);
+  line.Set("reserve", ReserveOf(share));
   line.Set("running", view.running_count());
   line.Set("cpus", InWholes(used.cpu_milli));
   line.Set("gpus", InWholes(used.gpu_milli));

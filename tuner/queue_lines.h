@@ -15,10 +15,10 @@ namespace tune {
 class Controller;
 
 // Lines of JSON, one for each open sweep, those that want more first, by whose turn it is: {"turn":
-// 1, "sweep": "food11", "owner": "ada", "priority": 0, "weight": 100, "running": 2, "cpus": 4,
-// "gpus": 0.5, "waits_us": 1500000, "has_claim": false, "why": "there is no room now: ..."}. One
-// that wants no more has no turn: null. `pools`: what pools of workers do about a sweep, by its
-// name; empty: nothing.
+// 1, "sweep": "food11", "owner": "ada", "priority": 0, "weight": 100, "reserve": {"cpus": 8,
+// "gpus": 0}, "running": 2, "cpus": 4, "gpus": 0.5, "waits_us": 1500000, "has_claim": false, "why":
+// "there is no room now: ..."}. One that wants no more has no turn: null. `pools`: what pools of
+// workers do about a sweep, by its name; empty: nothing.
 std::vector<std::string> EncodeQueue(
     const Controller& controller, Instant now,
     const std::function<std::string(const std::string& sweep)>& pools);

@@ -22,9 +22,9 @@ std::vector<std::string> DescribeSpecDifferences(const ExperimentSpec& stored,
                                                  const ExperimentSpec& file);
 
 // What may change while a sweep goes on.
-inline constexpr std::array<std::string_view, 9> kSettings = {
+inline constexpr std::array<std::string_view, 10> kSettings = {
     "trainable",  "resources", "stop",   "limits", "failure",
-    "checkpoint", "priority",  "weight", "owner"};
+    "checkpoint", "priority",  "weight", "owner",  "reserve"};
 
 // `document` of a sweep with another one's settings in place of its own. What the other leaves out
 // has its default again.

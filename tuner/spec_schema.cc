@@ -221,6 +221,10 @@ Value Schema() {
       {"checkpoint", Checkpoint()},
       {"priority", About(Type("integer"), "On a head that others use too: higher ones go first")},
       {"weight", Integer(1, "On a head: its part beside others of the owner; default: 100")},
+      {"reserve", Section(kReserveKeys,
+                          {{"cpu", About(Type("number"), "Processors, whole trials' worth of it")},
+                           {"gpu", About(Type("number"), "Devices likewise")}},
+                          "On a head: what is held free for its trials")},
       {"owner", About(Type("string"), "On a head: whose it is; default: the user")},
       {"after", About(Object({{"type", List({"string", "array", "null"})}}),
                       "On a head: the sweeps and jobs that must be over before it begins")}};

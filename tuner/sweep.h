@@ -66,7 +66,8 @@ class Sweep {
   bool HasPlaceAhead() const;
   std::vector<Want> Wants() const;
   std::vector<RoomWanted> WantsRoomFor() const;  // All that may run besides.
-  int64_t AheadPerRunning() const;               // How many leases may wait behind each that runs.
+  int64_t MayRunBesides() const;    // The same, with those that cannot begin yet; a count.
+  int64_t AheadPerRunning() const;  // How many leases may wait behind each that runs.
   bool IsAnyWaiting() const { return !waiting_.empty(); }
   std::optional<ResourceRequest> Unplaced() const;  // What is placed next, if anything waits.
   std::optional<Instant> NextDeadline() const;      // When TimeLimitsChecked is due.

@@ -67,6 +67,24 @@ std::vector<RoomWanted> Sweep::WantsRoomFor() const {
   return wanted;
 }
 
+// Those that back off, or that its scheduler has paused, may come any time; where nothing runs and
+// nothing waits, only a person could let trials go on.
+int64_t Sweep::MayRunBesides() const {
+  if (!GivesOut() || is_paused_) return 0;
+  const bool is_alive =
+      held_.running_count() > 0 || !waiting_.empty() || !backing_off_.empty() || HasMoreToCreate();
+  if (!is_alive) return 0;
+  int64_t count = static_cast<int64_t>(waiting_.size()) + backing_off_count();
+  for (const TrialNumber number : paused_) {
+    if (!At(number).held_by_command) ++count;
+  }
+  if (HasMoreToCreate()) {
+    count += trial_count_max_ < 0 ? kRoomWantedMax
+                                  : trial_count_max_ - static_cast<int64_t>(trials_.size());
+  }
+  return std::min({count, kRoomWantedMax, max_concurrent_ - held_.running_count()});
+}
+
 void Sweep::On(const TrialTaken& event) {
   TrialRecord* const trial = event.waiting ? &At(*event.waiting) : CreateTrial();
   if (trial == nullptr) return;

@@ -40,6 +40,12 @@ class SweepView {
     return controller_.sweeps().at(id_).unfit;
   }
 
+  // The sweep whose reserve keeps this one from room that is free; empty: none does.
+  std::string HeldBackFor() const {
+    const auto other = controller_.giver().HeldBackFor(id_);
+    return other ? NameOfOther(*other) : "";
+  }
+
   // As of Sweep.
   const std::vector<TrialRecord>& trials() const { return sweep().trials(); }
   const TrialScheduler& scheduler() const { return sweep().scheduler(); }

@@ -96,6 +96,9 @@ class Reasons {
       return "there is no room now: " + need +
              (free.empty() ? ", and no worker is connected" : "; " + free);
     }
+    if (const std::string other = view_.HeldBackFor(); !other.empty()) {
+      return "what is free is held for " + other + " (its reserve)";
+    }
     // What stands before it in the turns of the searcher or scheduler is theirs alone to know.
     return number ? "waits for its turn" : "wait for their turn";
   }

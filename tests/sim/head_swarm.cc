@@ -13,7 +13,15 @@ int64_t Below(int64_t n, KeyedRandom& random) {
   return static_cast<int64_t>(random.NextBelow(static_cast<uint64_t>(n)));
 }
 
-Submission DrawSubmission(int64_t number, Duration fault_time, KeyedRandom& random) {
+// Half of the sweeps have one, of up to all that the workers have.
+std::string DrawReserve(int64_t cpus, KeyedRandom& random) {
+  const int64_t trials = Below(8, random);
+  if (trials < 4) return "";
+  return R"(, "reserve": {"cpu": )" + std::to_string((trials - 3) * cpus) + "}";
+}
+
+Submission DrawSubmission(int64_t number, Duration fault_time, KeyedRandom& random,
+                          KeyedRandom& of_reserves) {
   const auto below = [&](int64_t n) { return Below(n, random); };
   Submission one;
   one.name = "s" + std::to_string(number);
@@ -32,16 +40,18 @@ Submission DrawSubmission(int64_t number, Duration fault_time, KeyedRandom& rand
   }
   std::string limits = R"("unplaceable": "10000h")";
   if (below(3) == 0) limits += R"(, "max_concurrent": )" + std::to_string(1 + below(3));
+  const int64_t samples = is_job ? 1 : 1 + below(14);
+  const int64_t cpus = 1 + below(2);
   one.spec = R"({"name": ")" + one.name +
              R"(", "metric": "v", "mode": "max", "trainable": {"curve": )"
              R"({"value": "x", "iterations": )" +
              std::to_string(one.iterations) +
-             R"(}}, "space": {"x": {"uniform": [0, 1]}}, "samples": )" +
-             std::to_string(is_job ? 1 : 1 + below(14)) + R"(, "resources": {"cpu": )" +
-             std::to_string(1 + below(2)) + R"(}, "limits": {)" + limits +
+             R"(}}, "space": {"x": {"uniform": [0, 1]}}, "samples": )" + std::to_string(samples) +
+             R"(, "resources": {"cpu": )" + std::to_string(cpus) + R"(}, "limits": {)" + limits +
              R"(}, "failure": {"max_failures": 1000, "backoff": 0.1}, "priority": )" +
              std::to_string(below(3)) + R"(, "weight": )" + std::to_string(1 + below(3)) +
-             R"(, "owner": ")" + (below(2) == 0 ? "ada" : "bob") + "\"" + scheduler + "}";
+             R"(, "owner": ")" + (below(2) == 0 ? "ada" : "bob") + "\"" +
+             DrawReserve(cpus, of_reserves) + scheduler + "}";
   return one;
 }
 
@@ -49,6 +59,7 @@ Submission DrawSubmission(int64_t number, Duration fault_time, KeyedRandom& rand
 
 HeadSwarm DrawHeadSwarm(uint64_t seed) {
   KeyedRandom random(seed, "head swarm");
+  KeyedRandom of_reserves(seed, "head reserves");
   const auto below = [&](int64_t n) { return Below(n, random); };
   HeadSwarm swarm;
   swarm.fault_time = Seconds(random.NextUniform(5, 40));
@@ -58,7 +69,7 @@ HeadSwarm DrawHeadSwarm(uint64_t seed) {
   swarm.has_clock_jumps = below(4) == 0;
   const int64_t sweeps = 1 + below(7);
   for (int64_t i = 0; i < sweeps; ++i) {
-    swarm.submissions.push_back(DrawSubmission(i, swarm.fault_time, random));
+    swarm.submissions.push_back(DrawSubmission(i, swarm.fault_time, random, of_reserves));
   }
   const int64_t workers = 1 + below(4);
   const double crash = below(2) == 0 ? 0 : random.NextUniform(0, 0.1);

@@ -17,7 +17,7 @@ using testing::HeadWorld;
 
 class Swarm {
  public:
-  explicit Swarm(uint64_t seed) : random_(seed, "swarm") {}
+  explicit Swarm(uint64_t seed) : random_(seed, "swarm"), of_reserves_(seed, "reserves") {}
 
   void Run() {
     for (int64_t i = 1 + Below(3); i > 0; --i) JoinOne();
@@ -58,7 +58,12 @@ class Swarm {
       spec.scheduler.Set("asha", asha);
     }
     if (OneIn(4)) spec.resources.workers = 2;
-    world_.Open(spec, {Below(3), 100 * (1 + Below(3))});
+    Share share{Below(3), 100 * (1 + Below(3))};
+    if (of_reserves_.NextBelow(2) == 0) {
+      const auto trials = static_cast<int64_t>(1 + of_reserves_.NextBelow(3));
+      share.reserve.cpu_milli = trials * spec.resources.cpu_milli * spec.resources.workers;
+    }
+    world_.Open(spec, share);
   }
 
   void JoinOne() { world_.Join(3 + Below(4), OneIn(3) ? "" : "s" + std::to_string(++sessions_)); }
@@ -154,6 +159,7 @@ class Swarm {
   }
 
   KeyedRandom random_;
+  KeyedRandom of_reserves_;
   HeadWorld world_;
   int64_t sessions_ = 0;
   std::set<ExperimentId> stopped_;

@@ -241,6 +241,25 @@ TEST(InterpretSpec, AShareOfAGpuIsExact) {
   EXPECT_THAT(ErrorWith("resources", "resources: {cpu: 0}"), HasSubstr("cpu and gpu are both 0"));
 }
 
+TEST(InterpretSpec, AReserveIsWorthATrialAtLeast) {
+  const auto with = [](const std::string& reserve) {
+    return With("resources", "resources: {cpu: 2, gpu: 0.5}\nreserve: " + reserve);
+  };
+  EXPECT_EQ(Good(with("{cpu: 8, gpu: 1.5}")).share.reserve, (Reserve{8000, 1500}));
+  EXPECT_EQ(Good(with("{cpu: 0, gpu: 0.5}")).share.reserve, (Reserve{0, 500}));
+  EXPECT_EQ(Good(std::string(kCurve)).share.reserve, Reserve{});
+  const auto error = [&](const std::string& reserve) {
+    return ErrorWith("resources", "resources: {cpu: 2}\nreserve: " + reserve);
+  };
+  EXPECT_THAT(error("{cpu: 1}"),
+              HasSubstr("reserve.cpu: read 1, expected 2 or more, which one trial takes"));
+  EXPECT_THAT(error("{gpu: 1}"),
+              HasSubstr("reserve.gpu: read 1, expected 0: its trials take none"));
+  EXPECT_THAT(error("{cpus: 1}"), HasSubstr("cpus"));
+  EXPECT_THAT(error("{cpu: lots}"),
+              HasSubstr("reserve.cpu: read 'lots', expected a number of CPUs"));
+}
+
 TEST(InterpretSpec, StopConditionsFollowTheModeOrTheirOwnBound) {
   const auto stop = [](std::string_view text) {
     return Good(With("stop", "stop: " + std::string(text))).stop;

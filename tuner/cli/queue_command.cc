@@ -1,10 +1,14 @@
 #include "tuner/cli/queue_command.h"
 
+#include <cmath>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "core/json.h"
+#include "core/resource_text.h"
+#include "core/resources.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/complain.h"
 #include "tuner/control/control_client.h"
@@ -30,6 +34,23 @@ Result<std::vector<std::string>> Ask(const std::string& db_path, const Clock& cl
   return std::move(answer.lines);
 }
 
+// "8 CPUs, 1 GPU"; nothing where nothing is held free.
+Value ReserveText(const Value& line) {
+  const Value* const reserve = line.Find("reserve");
+  if (reserve == nullptr || !reserve->is_map()) return Value();
+  std::string text;
+  const auto add = [&](const char* key, const char* what) {
+    const Value* const count = reserve->Find(key);
+    if (count == nullptr || !count->is_number() || count->AsDouble() == 0) return;
+    const int64_t milli = std::llround(count->AsDouble() * kWholeMilli);
+    text += (text.empty() ? "" : ", ") + DescribeShare(milli) + " " + what +
+            (milli == kWholeMilli ? "" : "s");
+  };
+  add("cpus", "CPU");
+  add("gpus", "GPU");
+  return text;
+}
+
 Value At(const Value& line, const char* key) {
   const Value* const value = line.Find(key);
   return value == nullptr ? Value() : *value;
@@ -50,13 +71,14 @@ int QueueCommand(const QueueOptions& options, const Clock& clock, std::ostream& 
   if (!lines.ok()) return Complain(lines.status(), err);
   RowPrinter printer(options.format, options.width, out);
   const bool is_for_person = options.format == OutputFormat::kTable;
-  printer.Begin({"turn", "sweep", "owner", "priority", "weight", "running", "cpus", "gpus",
-                 is_for_person ? "waits" : "waits_us", "why"});
+  printer.Begin({"turn", "sweep", "owner", "priority", "weight", "reserve", "running", "cpus",
+                 "gpus", is_for_person ? "waits" : "waits_us", "why"});
   for (const std::string& text : *lines) {
     const Result<Value> line = ParseJson(text);
     if (!line.ok() || !line->is_map()) continue;
     printer.Row({At(*line, "turn"), At(*line, "sweep"), At(*line, "owner"), At(*line, "priority"),
-                 At(*line, "weight"), At(*line, "running"), At(*line, "cpus"), At(*line, "gpus"),
+                 At(*line, "weight"), is_for_person ? ReserveText(*line) : At(*line, "reserve"),
+                 At(*line, "running"), At(*line, "cpus"), At(*line, "gpus"),
                  is_for_person ? WaitedFor(*line) : At(*line, "waits_us"), At(*line, "why")});
   }
   printer.End();

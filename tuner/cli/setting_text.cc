@@ -18,6 +18,7 @@ Result<std::string> FullSetting(const std::string& text) {
        "max_concurrent, sweep_time, trial_time, no_progress, failed_trials and unplaceable"},
       {"failure", "max_failures, backoff, backoff_max and causes such as out_of_memory"},
       {"checkpoint", "every, keep, keep_best and disk_budget"},
+      {"reserve", "cpu and gpu"},
       {"stop", "the names of what is reported, such as training_iteration"}};
   const std::string place = "tune set: read '" + Printable(text) + "', expected ";
   const size_t equals = text.find('=');
@@ -49,7 +50,8 @@ Result<std::string> FullSetting(const std::string& text) {
     if (text.substr(0, equals) == limit) return "limits." + text;
   }
   return InvalidArgument(
-      place + "a setting of limits, failure, checkpoint or stop, priority, weight or owner" +
+      place +
+      "a setting of limits, failure, checkpoint, stop or reserve, priority, weight or owner" +
       DidYouMean(text.substr(0, equals), kLimits) +
       "; what decides (space, search, scheduler, metric) cannot change");
 }
