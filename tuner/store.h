@@ -34,6 +34,9 @@ struct NewExperiment {
   std::string provenance;  // JSON: version, command line, host, git state, data hash.
   Instant created_at;
   SweepLabels labels = {};
+  // Durable with the next commit at the latest, or with MakeDurable: until then nobody may be told
+  // of it. Saves a sync where a first step follows.
+  bool is_synced_later = false;
 };
 
 struct StoredExperiment {
@@ -72,8 +75,10 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // Returns the id and the name that it got.
+  // Returns the id and the name that it got. Durable when it returns ok, but for is_synced_later.
   virtual Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) = 0;
+  // All that was created is; nothing happens where a commit has seen to that.
+  virtual Status MakeDurable() = 0;
 
   // Journal rows and all rows of these sweeps, each at most once, in one transaction; durable
   // (synced) when it returns ok. On failure nothing of it is there.

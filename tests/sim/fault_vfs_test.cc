@@ -8,7 +8,9 @@
 #include <string>
 
 #include "core/check.h"
+#include "core/random.h"
 #include "tuner/sqlite/database.h"
+#include "tuner/sqlite/sqlite_store.h"
 
 namespace tune::sim {
 namespace {
@@ -202,6 +204,43 @@ TEST(SimulatedDisk, ANameThatWasNotSyncedIsGoneAfterAPowerLoss) {
   ASSERT_NE(disk.Find("/a/kept"), nullptr);
   EXPECT_EQ(disk.Find("/a/kept")->cached, "kept");
   EXPECT_EQ(disk.Find("/a/nameless"), nullptr);
+}
+
+// One sync for a sweep and its first step.
+TEST_F(FaultVfsTest, ASweepThatIsSyncedLaterOutlivesAPowerCutFromTheNextCommitOn) {
+  enum class Then { kNothing, kMakeDurable, kCommit };
+  KeyedRandom random(1, "power");
+  const auto left_after = [&](const std::string& name, Then then) -> size_t {
+    vfs_.Revive();
+    auto store = SqliteStore::Open(kPath, Access::kCreate, Instant{}, vfs_.name());
+    TUNE_CHECK(store.ok());
+    NewExperiment wanted;
+    wanted.name = name;
+    wanted.metric = "v";
+    wanted.mode = "max";
+    wanted.spec = wanted.provenance = "{}";
+    wanted.base_dir = "/";
+    wanted.is_synced_later = true;
+    const auto created = (*store)->CreateExperiment(wanted);
+    TUNE_CHECK(created.ok());
+    if (then == Then::kMakeDurable) EXPECT_TRUE((*store)->MakeDurable().ok());
+    if (then == Then::kCommit) {
+      EXPECT_TRUE((*store)->Commit(created->id, {1, Instant{}, "[]"}, {}).ok());
+    }
+    vfs_.Kill();
+    store = Unavailable("closed");
+    disk_.PowerLoss(SimulatedDisk::Loss::kAll, random);
+    vfs_.Revive();
+    auto next = SqliteStore::Open(kPath, Access::kCreate, Instant{}, vfs_.name());
+    TUNE_CHECK(next.ok());
+    const auto experiments = (*next)->ListExperiments();
+    TUNE_CHECK(experiments.ok());
+    return experiments->size();
+  };
+  EXPECT_EQ(left_after("lost", Then::kNothing), 0U);
+  EXPECT_EQ(left_after("first", Then::kMakeDurable), 1U);
+  EXPECT_EQ(left_after("second", Then::kCommit), 2U);
+  EXPECT_EQ(left_after("lost", Then::kNothing), 2U);
 }
 
 }  // namespace

@@ -294,6 +294,7 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
     wanted.base_dir = spec->base_dir;
     wanted.provenance = "{}";
     wanted.created_at = life_->clock.Now();
+    wanted.is_synced_later = true;
     const auto stored = life_->store->CreateExperiment(wanted);
     if (!stored.ok()) {
       After(stored.status());
@@ -306,7 +307,10 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
     life_->controller.Enlist(stored->id, std::move(parts->options), std::move(parts->searcher),
                              std::move(parts->scheduler));
     life_->tuner->Begin(stored->id, 0);
-    if (!After(life_->tuner->Take({HeadEvent{DeadlinePassed{}, stored->id}}))) return;
+    Status begun = life_->tuner->Take({HeadEvent{DeadlinePassed{}, stored->id}});
+    if (begun.ok()) begun = life_->store->MakeDurable();
+    if (!After(begun)) return;
+    witness_.Told(stored->id);  // The client has its name.
     ScheduleDeadline();
   }
 

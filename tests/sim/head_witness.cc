@@ -89,7 +89,9 @@ void HeadWitness::Recovered(Store& store) {
   for (const StoredExperiment& experiment : *experiments) {
     there.insert(experiment.id);
     Created(experiment);
+    Told(experiment.id);  // A database that is opened is synced, and whoever asks again is told.
   }
+  ForgetUntold(there);
   std::set<ExperimentId> grown;
   for (const auto& [id, sweep] : sweeps_) {
     if (there.contains(id)) {
@@ -107,6 +109,20 @@ void HeadWitness::Recovered(Store& store) {
     for (const auto& [id, step, rows] : in_doubt) Take(id, step, rows);
   }
   for (const auto& [id, sweep] : sweeps_) CheckRows(store, sweep);
+}
+
+// Its first step was not acknowledged, either.
+void HeadWitness::ForgetUntold(const std::set<ExperimentId>& there) {
+  for (auto entry = sweeps_.begin(); entry != sweeps_.end();) {
+    const auto& [id, sweep] = *entry;
+    if (there.contains(id) || sweep.is_told || !sweep.steps.empty()) {
+      ++entry;
+      continue;
+    }
+    trace_.Note("a sweep that nobody was told of is gone", {id.value});
+    shadow_.Discard(id);
+    entry = sweeps_.erase(entry);
+  }
 }
 
 void HeadWitness::CheckJournal(Store& store, const Sweep& sweep, std::set<ExperimentId>& grown) {

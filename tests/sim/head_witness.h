@@ -30,11 +30,14 @@ class HeadWitness {
     std::map<TrialNumber, TrialRow> trials;
     std::map<TrialNumber, Configuration> configurations;
     ExperimentStatus status = ExperimentStatus::kRunning;
+    bool is_told = false;
   };
 
   explicit HeadWitness(Trace& trace) : trace_(trace) {}
 
   void Created(const StoredExperiment& experiment);
+  // Whoever submitted it was told that it is there. Before, a power cut may take it away again.
+  void Told(ExperimentId id) { sweeps_.at(id).is_told = true; }
   void Committed(std::span<const SweepStep> steps);
   // The store failed, or the process died before it could say.
   void InDoubt(std::span<const SweepStep> steps);
@@ -58,6 +61,7 @@ class HeadWitness {
   // How many of the steps in doubt are there; with what must be there looked at.
   void CheckJournal(Store& store, const Sweep& sweep, std::set<ExperimentId>& grown);
   void CheckRows(Store& store, const Sweep& sweep);
+  void ForgetUntold(const std::set<ExperimentId>& there);
 
   Trace& trace_;
   std::map<ExperimentId, Sweep> sweeps_;
@@ -89,6 +93,7 @@ class WitnessedStore final : public Store {
   Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) override {
     return inner_.CreateExperiment(experiment);
   }
+  Status MakeDurable() override { return inner_.MakeDurable(); }
   Result<std::vector<StoredExperiment>> ListExperiments() override {
     return inner_.ListExperiments();
   }

@@ -16,6 +16,7 @@ class ForwardingStore : public Store {
   Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) override {
     return inner_.CreateExperiment(experiment);
   }
+  Status MakeDurable() override { return inner_.MakeDurable(); }
   Status CommitSteps(std::span<const SweepStep> steps) override {
     return inner_.CommitSteps(steps);
   }

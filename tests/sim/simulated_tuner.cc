@@ -40,6 +40,7 @@ class SimulatedTuner::SeamStore final : public Store {
   Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) override {
     return inner_.CreateExperiment(experiment);
   }
+  Status MakeDurable() override { return inner_.MakeDurable(); }
   Status CommitSteps(std::span<const SweepStep> steps) override {
     const auto& [experiment, step, transition] = steps.front();
     CommitLog::Commit commit{step, tuner_.events_, transition};

@@ -125,9 +125,9 @@ Status ControlDesk::Submit(const ControlServer::Arrival& arrival) {
       parts_.head->Submit(arrival.request.sweep, arrival.request.submission);
   if (!submitted.ok()) {
     const bool is_fatal = submitted.status().code() == StatusCode::kInternal;
-    const Status stored = Unavailable("it is stored, and begins when the head is started again: " +
-                                      submitted.status().message());
-    server_->Answer(arrival.client, {is_fatal ? stored : submitted.status(), {}});
+    const Status in_doubt =
+        Unavailable("the head ended while it stored it: " + submitted.status().message());
+    server_->Answer(arrival.client, {is_fatal ? in_doubt : submitted.status(), {}});
     return is_fatal ? submitted.status() : OkStatus();
   }
   if (submitted->is_new) lines_.push_back("tune submit: " + submitted->name);

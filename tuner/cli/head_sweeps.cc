@@ -212,6 +212,7 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
   wanted.provenance = submission.provenance;
   wanted.created_at = parts_.clock.Now();
   TUNE_ASSIGN_OR_RETURN(wanted.labels, Changed({}, submission.labels));
+  wanted.is_synced_later = true;  // With its first step.
   TUNE_ASSIGN_OR_RETURN(const StoredExperiment experiment, parts_.store.CreateExperiment(wanted));
   parts.options.name = experiment.name;
   parts.options.artifact_root = artifacts_dir_ + "/" + experiment.name;
@@ -219,12 +220,13 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
                            std::move(parts.scheduler));
   parts_.tuner.Begin(experiment.id, 0);
   NoteSubmitted(experiment);
-  // It is stored: what fails from here on is for its next life.
+  // What fails from here on is for the head's next life, which may find it.
   Admit(experiment);
   std::vector<HeadEvent> events = HeldBack(experiment.id);
   for (const Event& event : first_events) events.push_back({event, experiment.id});
   events.push_back({DeadlinePassed{}, experiment.id});
-  const Status begun = parts_.tuner.Take(events);
+  Status begun = parts_.tuner.Take(events);
+  if (begun.ok()) begun = parts_.store.MakeDurable();  // Before anybody is told of it.
   if (!begun.ok()) return Internal(begun.message());
   if (!earlier.note.empty()) LogOfHead(experiment.name + ": " + earlier.note);
   return Submitted{experiment.name, true};

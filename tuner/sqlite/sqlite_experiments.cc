@@ -25,9 +25,29 @@ Status SqliteStore::AnnounceHead() { return lock_ ? lock_->AnnounceHead() : OkSt
 
 Result<StoredExperiment> SqliteStore::CreateExperiment(const NewExperiment& experiment) {
   TUNE_RETURN_IF_ERROR(CheckFiles());
-  Result<StoredExperiment> created = InsertExperiment(experiment);
+  Result<StoredExperiment> created =
+      experiment.is_synced_later ? InsertWithoutSync(experiment) : InsertExperiment(experiment);
   NoteWritten();
   return created;
+}
+
+// In the WAL, where the sync of the next transaction finds it: one file is synced as a whole.
+Result<StoredExperiment> SqliteStore::InsertWithoutSync(const NewExperiment& experiment) {
+  TUNE_RETURN_IF_ERROR(database_->Execute("PRAGMA synchronous = NORMAL"));
+  Result<StoredExperiment> created = InsertExperiment(experiment);
+  const Status restored = database_->Execute("PRAGMA synchronous = FULL");
+  // Without it no commit would be durable any more.
+  if (!restored.ok()) return Internal(restored.message());
+  has_unsynced_ |= created.ok();
+  return created;
+}
+
+Status SqliteStore::MakeDurable() {
+  if (!has_unsynced_) return OkStatus();
+  const Status synced = database_->MakeDurable();
+  NoteWritten();
+  if (synced.ok()) has_unsynced_ = false;
+  return synced;
 }
 
 Status SqliteStore::DeleteExperiment(const StoredExperiment& experiment) {

@@ -119,6 +119,7 @@ Status SqliteStore::CommitSteps(std::span<const SweepStep> steps) {
     known_.clear();  // Ids that were given out in what is rolled back are nobody's.
     return status;
   }
+  has_unsynced_ = false;
   // One of them stands for all: they are there together or not at all.
   committed_ = {steps.back().experiment.value, steps.back().step.step};
   if (lock_) lock_->NoteCommitted(*committed_);

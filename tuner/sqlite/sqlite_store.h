@@ -35,6 +35,7 @@ class SqliteStore final : public Store {
   Status AnnounceHead();
 
   Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) override;
+  Status MakeDurable() override;
   // With all its rows; nothing may be committed of it any more.
   Status DeleteExperiment(const StoredExperiment& experiment);
   // What a person writes to a sweep, at any time; returns what it has now. Errors of Changed;
@@ -66,6 +67,7 @@ class SqliteStore final : public Store {
   Status CheckFiles();
   void NoteWritten();
   Result<StoredExperiment> InsertExperiment(const NewExperiment& experiment);
+  Result<StoredExperiment> InsertWithoutSync(const NewExperiment& experiment);
   Result<SweepLabels> UpdateLabels(const std::string& name, const LabelChange& change);
   Status EraseExperiment(const StoredExperiment& experiment);
   Status KeepCopy(const std::string& what);
@@ -92,6 +94,7 @@ class SqliteStore final : public Store {
   std::unique_ptr<Database> database_;
   FileWatch files_;
   std::optional<JournalEnd> committed_;  // By this process.
+  bool has_unsynced_ = false;            // Something was created, and no commit came since.
   std::map<ExperimentId, RowIds> known_;
   std::map<std::string, int64_t> next_suffix_;  // Of names that were taken.
   RowIds* ids_ = nullptr;                       // Of the one that is being written.
