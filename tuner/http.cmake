@@ -26,6 +26,7 @@ add_custom_command(OUTPUT ${web}/page_files.cc
 tune_library(tune_http
   SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/http/answer_pump.cc
+    ${CMAKE_CURRENT_LIST_DIR}/http/client_protocol.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/fair_places.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/gzip.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/beast_message.cc
@@ -34,7 +35,7 @@ tune_library(tune_http
     ${CMAKE_CURRENT_LIST_DIR}/http/http_server.cc
     ${CMAKE_CURRENT_LIST_DIR}/http/page_guard.cc
     ${web}/page_files.cc
-  DEPS tune_core tune_network_address OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB)
+  DEPS tune_core tune_network_address tune_version OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB)
 tune_library(tune_page
   SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/cli/command_output.cc

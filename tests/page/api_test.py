@@ -5,6 +5,7 @@ import contextlib
 import gzip
 import hashlib
 import http.client
+import http.server
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import sqlite3
 import ssl
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 import urllib.parse
@@ -1034,6 +1036,38 @@ class ForClientsElsewhere(unittest.TestCase):
             self.assertIn(status, (400, 500), (body, said))
             self.assertEqual(said["error"].count("\n"), 0)
         self.assertEqual(self.command("list", "--format", "json")[1], b"o 0\no 3\n[]\nx 0\n")
+
+    def test_who_is_older_is_told_before_anything_is_done(self):
+        answer, _ = self.page.ask("/api/v1/sweeps")
+        ours = int(answer.headers["Tune-Protocol"])
+        self.assertEqual(self.page.ask("/api/v1/sweeps", headers={"Tune-Protocol": str(ours)})[0].status, 200)
+        for theirs, older in ((ours + 1, "the head is older"), (ours - 1 or "x", "expected the number")):
+            for path, method in (("/sweeps", "GET"), ("/commands", "POST"), ("/submissions", "POST")):
+                answer, data = self.page.ask("/api/v1" + path, method, body=None if method == "GET" else "{}", headers={"Tune-Protocol": str(theirs)})
+                self.assertEqual((answer.status, older in json.loads(data)["error"]), (426, True), data)
+
+    def test_an_older_head_is_named_as_such(self):
+        class Older(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.rfile.read(int(self.headers["Content-Length"] or 0))
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b"o 3\nold x 0\n")
+
+            do_POST = do_GET
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.HTTPServer(("127.0.0.1", 0), Older) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            address = f"http://127.0.0.1:{server.server_port}/?key=" + "0" * 32
+            for arguments in (["list"], ["submit", "--", "true"]):
+                said = subprocess.run([TUNE, "--head", address, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=60)
+                self.assertNotEqual(said.returncode, 0)
+                self.assertEqual((said.stdout, said.stderr.count("\n")), ("", 1), said.stderr)
+                self.assertIn("the head is older, or it is none; install tune", said.stderr)
+            server.shutdown()
 
     def test_a_package_comes_in_bit_by_bit(self):
         text = os.urandom(3000)

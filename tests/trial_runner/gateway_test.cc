@@ -162,7 +162,7 @@ TEST_F(GatewayTest, RefusesAWorkerOfAnotherVersion) {
   channel.Send({hello});
   ASSERT_TRUE(worker.WaitForClose());
   EXPECT_THAT(std::get<Refused>(worker.WaitForMessages(1).at(0)).reason,
-              testing::HasSubstr("it is of version 0.0.9, this tuner of version"));
+              testing::HasSubstr("the worker is of version 0.0.9, the tuner of version"));
 }
 
 // A client that speaks gRPC and no tune.v1.

@@ -225,8 +225,7 @@ Status WorkerGateway::Connection::CheckHello(const std::vector<FromWorker>& mess
     }
     if (hello == nullptr) continue;
     if (hello->version != kProgramVersion) {
-      return FailedPrecondition("it is of version " + hello->version + ", this tuner of version " +
-                                kProgramVersion + "; install the same one on both sides");
+      return FailedPrecondition(DescribeVersions(hello->version, kProgramVersion));
     }
     // What a local worker ran is known to have ended with its tuner.
     if (hello->is_local && token_id_) {

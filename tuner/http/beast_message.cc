@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "trial_runner/network_address.h"
+#include "tuner/http/client_protocol.h"
 #include "tuner/http/gzip.h"
 #include "tuner/http/page_guard.h"
 
@@ -25,6 +26,7 @@ BeastResponse Begin(int status, bool keeps, HttpAnswer& answer) {
   response.keep_alive(keeps);
   AddSafeHeaders(answer);
   for (const auto& [name, value] : answer.headers) response.insert(name, value);
+  response.set(kProtocolHeader, std::to_string(kClientProtocol));
   return response;
 }
 
@@ -48,6 +50,7 @@ HttpRequest RequestOf(const BeastRequest& read) {
   request.if_none_match = HeaderOf(read, http::field::if_none_match);
   request.origin = HeaderOf(read, http::field::origin);
   request.content_type = HeaderOf(read, http::field::content_type);
+  request.protocol = std::string(read[kProtocolHeader]);
   request.body = read.body();
   return request;
 }

@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "tuner/http/client_protocol.h"
 #include "tuner/http/http_message.h"
 
 namespace tune {
@@ -25,6 +26,7 @@ using tcp = asio::ip::tcp;
 
 constexpr size_t kAnswerBytesMax = 256u << 20;
 constexpr size_t kPieceBytes = 64 << 10;
+constexpr int kUpgradeRequired = 426;
 
 // Lower-case digits; "" where there is none.
 std::string FingerprintOf(SSL* ssl) {
@@ -110,6 +112,11 @@ class HttpClient::Connection {
     HttpReply reply;
     reply.status = parser.get().result_int();
     reply.content_type = std::string(parser.get()[http::field::content_type]);
+    const std::string said(parser.get()[kProtocolHeader]);
+    // What stands between may say that the head is not there.
+    const bool is_others = said.empty() && reply.status >= 500;
+    // A head that refuses us has said which of the two is older.
+    if (!is_others && reply.status != kUpgradeRequired) TUNE_RETURN_IF_ERROR(CheckHead(said));
     const bool is_taken = take != nullptr && reply.status == 200;
     const Status read = is_taken ? TakePieces(parser, *take) : ReadWhole(parser, reply.body);
     if (!read.ok()) return read;
@@ -251,6 +258,7 @@ Result<HttpReply> HttpClient::Ask(const std::string& method, const std::string& 
   request.target(target);
   request.set(http::field::host, place_.address.ToText());
   request.set(http::field::authorization, "Bearer " + place_.key);
+  request.set(kProtocolHeader, std::to_string(kClientProtocol));
   if (!content_type.empty()) request.set(http::field::content_type, content_type);
   request.body() = std::move(body);
   request.prepare_payload();

@@ -1,4 +1,4 @@
-// Asks a server over HTTP/1.1, with TLS (1.2 and later) where its address says so. Boost.Beast is
+// Asks a head over HTTP/1.1, with TLS (1.2 and later) where its address says so. Boost.Beast is
 // known to its .cc file alone.
 //
 // Who is asked is known before the key is sent: by the fingerprint of its certificate, where one is
@@ -43,7 +43,8 @@ class HttpClient {
   ~HttpClient();
 
   // `target`: "/api/v1/jobs?open=1". kUnavailable: nobody is there, or the connection broke: what
-  // was asked may have been done. kFailedPrecondition: it is not the server that was meant.
+  // was asked may have been done. kFailedPrecondition: it is not the server that was meant, or of
+  // another protocol than ours (client_protocol.h).
   Result<HttpReply> Get(const std::string& target);
   // Whether somebody ever answered there: who did may come back.
   bool has_connected() const { return has_connected_; }

@@ -27,7 +27,8 @@ struct HttpRequest {
   std::string if_none_match;
   std::string origin;
   std::string content_type;
-  std::string body;  // Of a POST, at most kHttpBodyBytesMax.
+  std::string protocol;  // client_protocol.h
+  std::string body;      // Of a POST, at most kHttpBodyBytesMax.
 };
 
 inline constexpr size_t kHttpBodyBytesMax = 1 << 20;

@@ -1,6 +1,7 @@
 #include "tuner/http/page_guard.h"
 
 #include "core/utf8.h"
+#include "tuner/http/client_protocol.h"
 
 namespace tune {
 namespace {
@@ -101,6 +102,8 @@ std::optional<HttpAnswer> PageGuard::Stop(const HttpRequest& request) const {
   if (request.host.empty()) {
     return ErrorAnswer(403, "Host: expected one, the name in the page's address");
   }
+  // Before the key: what an older client sends may be read as something else.
+  if (const Status s = CheckClient(request.protocol); !s.ok()) return ErrorAnswer(426, s.message());
   if (IsForPrograms(request.path)) return StopProgram(request);
   const bool is_action = request.method == "POST" && request.path.ends_with("/actions");
   if (request.method != "GET" && request.method != "HEAD" && !is_action) {
