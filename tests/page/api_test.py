@@ -1069,6 +1069,26 @@ class ForClientsElsewhere(unittest.TestCase):
                 self.assertIn("the head is older, or it is none; install tune", said.stderr)
             server.shutdown()
 
+    def test_one_key_leaves_a_quarter_of_the_places_to_others(self):
+        viewer = hashlib.sha256(("tune page viewer 1 " + self.page.key).encode()).hexdigest()[:32]
+        Path(self.folder, "space.yaml").write_text(ENDLESS)
+        subprocess.run([TUNE, "submit", "space.yaml"], cwd=self.folder, check=True, capture_output=True, timeout=60)
+
+        def follow(key):
+            connection = self.page.connect()
+            self.addCleanup(connection.close)
+            connection.request("POST", "/api/v1/commands", json.dumps({"arguments": ["logs", "small/0", "-f"]}), {"Authorization": "Bearer " + key})
+            answer = connection.getresponse()
+            self.addCleanup(answer.close)  # It holds the connection, too.
+            return answer
+
+        self.assertEqual([follow(self.page.key).status for _ in range(18)], [200] * 18)
+        refused = follow(self.page.key)
+        self.assertEqual((refused.status, json.loads(refused.read())["error"]),
+                         (503, "with this key 18 commands run here just now; the other 6 places are for other keys"))
+        self.assertEqual([follow(viewer).status for _ in range(6)], [200] * 6)
+        self.assertEqual(follow(viewer).status, 503)
+
     def test_a_package_comes_in_bit_by_bit(self):
         text = os.urandom(3000)
         name = hashlib.sha256(text).hexdigest()

@@ -44,14 +44,15 @@ ClientApi::ClientApi(std::string db_path, std::string program_dir, const Clock& 
       clock_(clock),
       packages_(PackagesDirOf(db_path_)) {}
 
-HttpAnswer ClientApi::Answer(const HttpRequest& request, PageRights rights) {
+HttpAnswer ClientApi::Answer(const HttpRequest& request, PageRights rights,
+                             const std::string& client) {
   const bool is_package = request.path.starts_with(kPackagesPath);
   if (request.method != "POST" && !(is_package && request.method == "GET")) {
     return ErrorAnswer(405, is_package ? "expected GET or POST" : "expected POST");
   }
   Result<HttpAnswer> answer = NotFound("there is nothing at this address");
   if (request.path == kCommandsPath) {
-    answer = Command(request, rights);
+    answer = Command(request, rights, client);
   } else if (is_package) {
     answer = Package(request);
   } else {
@@ -62,7 +63,8 @@ HttpAnswer ClientApi::Answer(const HttpRequest& request, PageRights rights) {
   return ErrorAnswer(HttpStatusOf(answer.status().code()), answer.status().message());
 }
 
-Result<HttpAnswer> ClientApi::Command(const HttpRequest& request, PageRights rights) {
+Result<HttpAnswer> ClientApi::Command(const HttpRequest& request, PageRights rights,
+                                      const std::string& client) {
   const Result<Value> body = ParseJson(request.body);
   if (!body.ok()) return body.status().At("the body");
   const Value* const list = body->is_map() ? body->Find("arguments") : nullptr;
@@ -84,18 +86,24 @@ Result<HttpAnswer> ClientApi::Command(const HttpRequest& request, PageRights rig
   if (kind == RemoteKind::kActs && rights != PageRights::kAct) {
     return ErrorAnswer(403, "this key shows, and changes nothing");
   }
-  std::erase_if(running_, [](const auto& one) { return one.expired(); });
-  std::erase_if(following_, [](const auto& one) { return one.expired(); });
   const bool follows = MayTakeLong(arguments);
-  const bool is_full =
-      follows ? following_.size() >= kFollowingMax : running_.size() >= kRunningMax;
-  if (is_full) return Unavailable("too many commands run here just now");
+  std::vector<Place>& places = follows ? following_ : running_;
+  const size_t places_max = follows ? kFollowingMax : kRunningMax;
+  std::erase_if(places, [](const Place& one) { return one.command.expired(); });
+  if (places.size() >= places_max) return Unavailable("too many commands run here just now");
+  const size_t own = static_cast<size_t>(std::count_if(
+      places.begin(), places.end(), [&](const Place& one) { return one.client == client; }));
+  if (own >= places_max - places_max / 4) {
+    return Unavailable("with this key " + std::to_string(own) +
+                       " commands run here just now; the other " +
+                       std::to_string(places_max - own) + " places are for other keys");
+  }
   const int64_t columns = width == nullptr ? 0 : std::clamp<int64_t>(width->AsInt(), 0, 10'000);
   HttpAnswer answer;
   TUNE_ASSIGN_OR_RETURN(answer.source, CommandOutput::Start(program_dir_, db_path_, arguments,
                                                             static_cast<int>(columns)));
   answer.content_type = "application/octet-stream";
-  (follows ? following_ : running_).push_back(answer.source);
+  places.push_back({client, answer.source});
   return answer;
 }
 

@@ -28,11 +28,18 @@ class ClientApi {
  public:
   ClientApi(std::string db_path, std::string program_dir, const Clock& clock);
 
-  // Of a path that is for programs (page_guard.h), and may pass.
-  HttpAnswer Answer(const HttpRequest& request, PageRights rights);
+  // Of a path that is for programs (page_guard.h), and may pass. `client`: whose it is
+  // (PageGuard::ClientOf); commands of one leave a quarter of the places to others.
+  HttpAnswer Answer(const HttpRequest& request, PageRights rights, const std::string& client);
 
  private:
-  Result<HttpAnswer> Command(const HttpRequest& request, PageRights rights);
+  struct Place {
+    std::string client;
+    std::weak_ptr<AnswerSource> command;
+  };
+
+  Result<HttpAnswer> Command(const HttpRequest& request, PageRights rights,
+                             const std::string& client);
   Result<HttpAnswer> Package(const HttpRequest& request);
   Result<ControlAnswer> Submit(const std::string& body);
 
@@ -40,7 +47,7 @@ class ClientApi {
   const std::string program_dir_;
   const Clock& clock_;
   PackageUpload packages_;
-  std::vector<std::weak_ptr<AnswerSource>> running_, following_;  // The latter take long.
+  std::vector<Place> running_, following_;  // The latter take long.
 };
 
 }  // namespace tune

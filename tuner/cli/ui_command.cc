@@ -148,7 +148,9 @@ Status Serve(const UiOptions& options, std::ostream& out, std::ostream& err) {
   ClientApi clients(options.db_path, options.program_dir, clock);
   const auto answer = [&](const HttpRequest& request) {
     if (std::optional<HttpAnswer> stopped = guard.Stop(request)) return *std::move(stopped);
-    if (IsForPrograms(request.path)) return clients.Answer(request, guard.ProgramRightsOf(request));
+    if (IsForPrograms(request.path)) {
+      return clients.Answer(request, guard.ProgramRightsOf(request), guard.ClientOf(request));
+    }
     if (request.path == "/metrics") return metrics->Answer();
     const bool is_data = request.path.starts_with("/api/");
     return is_data ? api->Answer(request, guard.RightsOf(request)) : FileAnswer(request.path);
