@@ -38,6 +38,7 @@ tune_library(tune_http
   DEPS tune_core tune_network_address tune_version OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB)
 tune_library(tune_page
   SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/cli/again_request.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/command_output.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/outward_host.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/own_file.cc

@@ -1156,6 +1156,57 @@ class ForClientsElsewhere(unittest.TestCase):
             self.assertFalse(Path(self.folder, "tune.artifacts", name).exists())
         self.assertEqual(self.page.json("/sweeps"), [])
 
+    def over(self, name, status="FINISHED"):
+        deadline = time.monotonic() + 60
+        while (sweep := self.page.json("/sweeps/" + name))["status"] != status:
+            self.assertLess(time.monotonic(), deadline, sweep)
+        return sweep
+
+    def tune(self, *arguments):
+        return subprocess.run([TUNE, *arguments], cwd=self.folder, check=True, capture_output=True, text=True, timeout=60).stdout
+
+    def test_what_the_head_knows_is_submitted_again_as_it_was_or_changed(self):
+        Path(self.folder, "small.yaml").write_text(
+            "trainable: {curve: {value: x, iterations: 2}}\nmetric: loss\nmode: min\nsamples: 2\nspace: {x: {uniform: [0, 1]}}\n")
+        self.tune("submit", "small.yaml", "--tag", "team=vision", "--tag", "keep")
+        self.assertTrue(self.over("small")["may_again"])
+        self.assertEqual(self.page.act({"again": {}}), (200, {"ok": ["small-2"]}))
+        again = self.over("small-2")
+        self.assertEqual((again["spec"], again["tags"], again["counts"]),
+                         (self.page.json("/sweeps/small")["spec"], {"team": "vision"}, {"TERMINATED": 2}))
+        changed = {"name": "longer", "samples": 3, "seed": "7", "settings": ["space.x.uniform=[2, 3]", "priority=4"]}
+        self.assertEqual(self.page.act({"again": changed}), (200, {"ok": ["longer"]}))
+        longer = self.over("longer")
+        self.assertEqual((longer["seed"], longer["spec"]["priority"], longer["counts"]), ("7", 4, {"TERMINATED": 3}))
+        self.assertTrue(all(2 <= trial["x"] <= 3 for trial in self.page.trials("longer")))
+        for wrong, status in (({"samples": 0}, 400), ({"sample": 1}, 400), ({"settings": ["metric"]}, 400), ({"settings": "x"}, 400),
+                              ({"settings": ["mode=best"]}, 400), ({"name": "a/b"}, 400), ({"seed": 7}, 400)):
+            self.assertEqual(self.page.act({"again": wrong})[0], status, wrong)
+        self.assertEqual(self.page.act({"again": {}}, name="nothing")[0], 404)
+        # The same from a terminal, here and from elsewhere, and of a job.
+        self.assertEqual(self.tune("submit", "--again", "small", "--set", "space.x.uniform=[4, 5]"), "small-3\n")
+        address = f"http://127.0.0.1:{self.page.port}/?key={self.page.key}"
+        self.assertEqual(self.tune("--head", address, "submit", "--again", "longer", "--name", "a b", "--samples", "1"), "a b\n")
+        self.assertEqual(self.tune("--head", address, "submit", "--again", "a b"), "a b-2\n")
+        self.tune("submit", "--name", "look", "--", "true")
+        self.assertEqual(self.page.act({"again": {}}, name="look"), (200, {"ok": ["look-2"]}))
+        self.assertEqual(self.tune("wait", "look-2"), "look-2 is SUCCEEDED\n")
+        for name in ("small-3", "a%20b", "a%20b-2"):
+            self.over(name)
+
+    def test_what_waits_is_told_with_whose_turn_it_is_and_why(self):
+        self.assertEqual(self.page.json("/queue"), {"is_told": True, "queue": []})
+        for name in ("first", "second"):
+            Path(self.folder, name + ".yaml").write_text(
+                "trainable: {curve: {value: x, iterations: 1000000, seconds: 0.1}}\nmetric: loss\nmode: min\nsamples: 2\n"
+                "space: {x: {uniform: [0, 1]}}\nreserve: {cpu: 1}\n")
+            self.tune("submit", name + ".yaml")
+        queue = self.page.json("/queue")["queue"]
+        self.assertEqual([one["turn"] for one in queue][0], 1)
+        self.assertEqual({one["sweep"] for one in queue}, {"first", "second"})
+        self.assertEqual([one["reserve"] for one in queue], [{"cpus": 1, "gpus": 0}] * 2)
+        self.assertTrue(any("there is no room now" in (one["why"] or "") for one in queue), queue)
+
     def until_counts(self, counts):
         deadline = time.monotonic() + 60
         while self.page.json("/sweeps/small")["counts"] != counts:

@@ -827,6 +827,39 @@ test("on a head's page a sweep that is over is gone on with and deleted, each as
   await close();
 });
 
+test("on a head's page a sweep is submitted again, changed, and what waits is told with why", async (t) => {
+  const own = mkdtempSync(join(tmpdir(), "tune_page_"));
+  const head = spawn(tune, ["head", "--cpus", "1", "--http", "127.0.0.1:0"], { cwd: own, stdio: ["ignore", "ignore", "pipe"] });
+  const ended = new Promise((resolve) => head.once("exit", resolve));
+  t.after(async () => { head.kill("SIGTERM"); await ended; rmSync(own, { recursive: true, force: true }); });
+  const at = await new Promise((resolve) => {
+    let said = "";
+    head.stderr.on("data", (data) => { said += data; const found = /the page of .*: (http:\S+)/.exec(said); if (found) resolve(found[1]); });
+  });
+  writeFileSync(join(own, "small.yaml"), "trainable: {curve: {value: x, iterations: 1000000, seconds: 0.1}}\nmetric: loss\nmode: min\nsamples: 2\nspace: {x: {uniform: [0, 1]}}\n");
+  execFileSync(tune, ["submit", "small.yaml"], { cwd: own, stdio: "ignore" });
+  const { page, faults, close } = await open("#/small", { at });
+  await page.click(".overview [role=group] button:text-is('Submit again…')");
+  await page.fill("dialog input >> nth=0", "other");
+  await page.fill("dialog input[inputmode=numeric]", "5");
+  await page.fill("dialog textarea", "mode=best");
+  await page.click("dialog button[type=submit]");
+  await page.waitForSelector("[role=status].doubt:has-text('expected max or min')");
+  await page.click(".overview [role=group] button:text-is('Submit again…')");
+  await page.fill("dialog input >> nth=0", "other");
+  await page.fill("dialog input[inputmode=numeric]", "5");
+  await page.fill("dialog textarea", "space.x.uniform=[2, 3]\n\n priority=4 ");
+  await page.click("dialog button[type=submit]");
+  await page.waitForSelector("[role=status]:has-text('other is submitted')");
+  await page.click("header button:text-is('all sweeps')");
+  await page.waitForSelector("[aria-label=queue] tbody tr:has-text('there is no room now')");
+  await page.waitForSelector("[aria-label=sweeps] tbody tr:has-text('other'):has-text('/5')");
+  await page.click("[aria-label=queue] tbody button:text-is('other')");
+  await page.waitForSelector(".overview [role=group] button:text-is('Stop…')");
+  assert.deepEqual(faults.filter((fault) => !/status of 400/.test(fault)), []);
+  await close();
+});
+
 test("what others write while the form is open stays, and another note is not replaced unasked", async (t) => {
   const sweep = await runWithPage(t, undefined, ["--tag", "keep=1", "--note", "v1"]);
   const { page, close } = await open("#/endless?view=about", { at: sweep.at });

@@ -75,6 +75,9 @@ void AddUi(Commands& commands) {
     ui->db_path = invocation.db_path;
     ui->program_dir = invocation.program_dir;
     ui->is_terminal = OutputWidth() > 0;
+    ui->again = [db_path = ui->db_path](const AgainOptions& again) {
+      return SubmitAgain(db_path, again, RealClock());
+    };
     return Answered(UiCommand(*ui, std::cout, std::cerr));
   });
 }

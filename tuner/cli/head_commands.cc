@@ -128,8 +128,13 @@ void AddSubmit(Commands& commands) {
   command
       ->add_option("file_or_program", submit->words,
                    "A space file (.yaml, .json), or behind -- a program with its arguments")
-      ->type_name("FILE | -- PROGRAM ARGUMENT...")
-      ->required();
+      ->type_name("FILE | -- PROGRAM ARGUMENT...");
+  CLI::Option* const again =
+      command
+          ->add_option("--again", submit->again,
+                       "Submits this sweep or job of the head again, as it was or changed: --set "
+                       "KEY=VALUE; prints the new one's name")
+          ->type_name("NAME");
   command->add_option("--name", run.name, "Its name; default: the file's or the script's")
       ->type_name("NAME");
   command->add_option("--priority", run.priority, "Higher ones are served first; default: 0")
@@ -157,6 +162,9 @@ void AddSubmit(Commands& commands) {
                       ->type_name("KEY=VALUE")
                       ->group("Of a sweep"));
   AddJobOptions(command, *submit);
+  for (const char* const other : {"--after", "--note", "--tag", "--id"}) {
+    again->excludes(command->get_option(other));
+  }
   commands.Bind(command, [submit = submit](const Invocation& invocation) {
     submit->run.db_path = invocation.db_path;
     submit->head = invocation.head;

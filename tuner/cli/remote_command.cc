@@ -83,6 +83,8 @@ Status ErrorOfReply(const HttpReply& reply) {
       return InvalidArgument(text);
     case 503:
       return Unavailable(text);
+    case 507:
+      return ResourceExhausted(text);
     default:
       return FailedPrecondition(text);
   }

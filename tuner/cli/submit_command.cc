@@ -1,5 +1,6 @@
 #include "tuner/cli/submit_command.h"
 
+#include <cctype>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -21,6 +22,8 @@
 #include "tuner/cli/configuration_check.h"
 #include "tuner/cli/head_link.h"
 #include "tuner/cli/note_command.h"
+#include "tuner/cli/remote_command.h"
+#include "tuner/cli/submit_again.h"
 #include "tuner/cli/sweep_start.h"
 #include "tuner/earlier_sweep.h"
 #include "tuner/export/optuna_study.h"
@@ -186,16 +189,59 @@ Result<std::string> Submit(const SubmitOptions& options, HeadLink& head, const C
   return answer.lines.front();
 }
 
+std::string PercentEncoded(std::string_view text) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.') {
+      encoded += c;
+    } else {
+      encoded += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return encoded;
+}
+
+// Elsewhere it is the page's server that submits: the earlier one is there.
+Result<std::string> Again(const SubmitOptions& options, const Clock& clock) {
+  if (!options.words.empty()) {
+    return InvalidArgument(
+        "--again " + options.again +
+        ": submits what that is; expected no space file and no program beside it");
+  }
+  TUNE_RETURN_IF_ERROR(RefuseOthers(options, /*is_space=*/true));
+  AgainOptions again{
+      options.again, options.run.name, {}, options.run.seed, WithShortcuts(options.run)};
+  if (!options.head) return SubmitAgain(options.run.db_path, again, clock);
+  HttpClient client(*options.head, kHeadPatience);
+  const std::string target = "/api/v1/sweeps/" + PercentEncoded(options.again) + "/actions";
+  const std::string where = "head " + options.head->address.ToText();
+  const Result<HttpReply> reply = client.Post(target, "application/json", EncodeAgain(again));
+  if (!reply.ok()) return reply.status().At(where);
+  const Result<ControlAnswer> answer = DecodeAnswer(reply->body);
+  if (!answer.ok()) return ErrorOfReply(*reply).At(where);
+  TUNE_RETURN_IF_ERROR(answer->status);
+  if (answer->lines.empty()) return Internal("the head's answer names no sweep");
+  return answer->lines.front();
+}
+
 }  // namespace
 
 int SubmitCommand(const SubmitOptions& options, const Clock& clock, const WaitFunction& wait,
                   std::ostream& out, std::ostream& err) {
+  if (options.words.empty() && options.again.empty()) {
+    return Complain(InvalidArgument("tune submit: expected a space file, a program behind --, or "
+                                    "--again NAME"),
+                    err);
+  }
   const LinkParts parts{clock, wait, err};
   const std::unique_ptr<HeadLink> head =
       options.head ? LinkToHeadAt(*options.head, parts) : LinkToHeadOf(options.run.db_path, parts);
-  const Result<std::string> name = Submit(options, *head, clock, wait, err);
+  const Result<std::string> name =
+      options.again.empty() ? Submit(options, *head, clock, wait, err) : Again(options, clock);
   if (!name.ok()) return Complain(name.status(), err);
-  if (IsSpaceFile(options.words)) {
+  if (IsSpaceFile(options.words) || !options.again.empty()) {
     out << *name << std::endl;
     err << head->Command("attach", *name) << " shows it, " << head->Command("stop", *name)
         << " ends it\n";

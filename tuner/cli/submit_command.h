@@ -22,6 +22,7 @@ struct SubmitOptions {
   RunOptions run;                  // Of both: db_path, name, priority and the like.
   JobOptions job;                  // Of a program: resources and the like.
   bool no_wait = false;            // A job's name is printed, and it is left alone.
+  std::string again;               // The earlier one that is submitted again, with run's settings.
   std::string id;                  // The same id again is the same sweep or job; empty: drawn.
   std::optional<HttpPlace> head;   // Elsewhere; nothing: that of run.db_path.
 };

@@ -129,9 +129,9 @@ Status Serve(const UiOptions& options, std::ostream& out, std::ostream& err) {
   TUNE_ASSIGN_OR_RETURN(
       NetworkAddress address,
       ParseNetworkAddress(is_address_given ? options.place.http : kUsualPageAddress));
-  TUNE_ASSIGN_OR_RETURN(
-      const std::unique_ptr<PageApi> api,
-      PageApi::Open(options.db_path, DrawWord(), clock, PageApi::SlowAnswers::kAside));
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<PageApi> api,
+                        PageApi::Open(options.db_path, DrawWord(), clock,
+                                      PageApi::SlowAnswers::kAside, options.again));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<MetricsPage> metrics,
                         MetricsPage::Open(options.db_path, kProgramVersion, clock));
   std::string key = DrawKey();

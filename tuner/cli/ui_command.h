@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tuner/cli/page_place.h"
+#include "tuner/cli/submit_again.h"
 
 namespace tune {
 
@@ -21,6 +22,7 @@ struct UiOptions {
   // is not there. "": a key of this start alone.
   std::string key_path;
   bool is_terminal = false;  // A person reads what it prints.
+  SubmitsAgain again;        // On a head's database; may be none.
 };
 
 // Until Ctrl-C. Returns the exit status: 0, or 1 or 2 with one line on `err`.

@@ -29,6 +29,10 @@ Result<WorkingPackage> PackWorkingFolder(const ExperimentSpec& spec, const std::
     secrets.push_back(std::move(secret));
   }
   Result<PackedFolder> packed = PackedFolder::Pack(folder, std::move(file), secrets);
+  if (packed.status().code() == StatusCode::kResourceExhausted) {
+    return ResourceExhausted(beside + ": its disk has no room for a copy of " + folder +
+                             ", which workers of other machines need");
+  }
   if (!packed.ok()) return packed.status().At("trainable: working_dir");
   for (const std::string& path : packed->with_token()) {
     package.warnings.push_back(

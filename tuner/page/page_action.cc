@@ -15,7 +15,8 @@ constexpr ControlVerb kActions[] = {ControlVerb::kPause,  ControlVerb::kUnpause,
                                     ControlVerb::kSet,    ControlVerb::kDrain,   ControlVerb::kNote,
                                     ControlVerb::kResume, ControlVerb::kDelete};
 constexpr char kExpected[] =
-    "expected one of pause, unpause, stop, set, drain, note, resume and delete, such as {\"stop\": "
+    "expected one of pause, unpause, stop, set, drain, note, resume, delete and again, such as "
+    "{\"stop\": "
     "{\"trial\": 3}}";
 
 }  // namespace

@@ -122,10 +122,11 @@ Status NothingHere() { return NotFound("there is nothing at this address"); }
 }  // namespace
 
 Result<std::unique_ptr<PageApi>> PageApi::Open(const std::string& db_path, std::string life,
-                                               const Clock& clock, SlowAnswers slow_answers) {
+                                               const Clock& clock, SlowAnswers slow_answers,
+                                               SubmitsAgain again) {
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, OpenForQueries(db_path));
   return std::unique_ptr<PageApi>(
-      new PageApi(std::move(database), std::move(life), clock, slow_answers));
+      new PageApi(std::move(database), std::move(life), clock, slow_answers, std::move(again)));
 }
 
 PageApi::Followed& PageApi::Follow(const FoundSweep& sweep) {
@@ -184,6 +185,9 @@ Result<std::string> PageApi::Sweep(const FoundSweep& sweep, PageRights rights) {
   const bool is_at_rest = !HasTuner(living) && living.trainable_kind != "ask-tell";
   AppendField("may_manage", rights == PageRights::kAct && is_at_rest && HasHead(database_->path()),
               out);
+  const bool may_again = rights == PageRights::kAct && again_ != nullptr &&
+                         living.trainable_kind != "ask-tell" && HasHead(database_->path());
+  AppendField("may_again", may_again, out);
   AppendField("may_act", rights == PageRights::kAct && HasLivingTuner(living), out);
   out += ",\"spec\":" + (has_row ? std::string(row->Text(0)) : "{}") + ",\"doubts\":[";
   TUNE_ASSIGN_OR_RETURN(const std::vector<Doubt> doubts, ReadDoubts(*database_, sweep.id));
@@ -377,27 +381,61 @@ HttpAnswer PageApi::Act(const std::vector<std::string>& parts, const std::string
     too_long.status = 413;
     return too_long;
   }
-  const auto act = [&]() -> Result<ControlAnswer> {
-    if (parts.size() != 2 || parts[0].empty() || parts[1] != "actions") return NothingHere();
-    TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database_, parts[0]));
-    TUNE_ASSIGN_OR_RETURN(const ControlRequest request, ReadAction(body, sweep.name));
-    if (request.verb == ControlVerb::kNote) {
-      TUNE_ASSIGN_OR_RETURN(
-          std::vector<std::string> lines,
-          WriteLabels(database_->path(), sweep, request.labels, clock_, kActionPatience));
-      return ControlAnswer{OkStatus(), std::move(lines)};
-    }
-    const bool is_at_rest =
-        request.verb == ControlVerb::kResume || request.verb == ControlVerb::kDelete;
-    if (is_at_rest) return AskHead(database_->path(), request, clock_);
-    if (!HasLivingTuner(sweep)) {
-      return FailedPrecondition(Printable(sweep.name) + " is " + sweep.status +
-                                ": no tuner runs it that could be asked");
-    }
-    return AskLivingTuner(database_->path(), request, clock_, kActionPatience);
-  };
-  const Result<ControlAnswer> answer = act();
+  const Result<ControlAnswer> answer = ActOn(parts, body);
   return ActionAnswer(answer.ok() ? *answer : ControlAnswer{answer.status(), {}});
+}
+
+Result<ControlAnswer> PageApi::ActOn(const std::vector<std::string>& parts,
+                                     const std::string& body) {
+  if (parts.size() != 2 || parts[0].empty() || parts[1] != "actions") return NothingHere();
+  TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database_, parts[0]));
+  if (IsAgain(body)) {
+    TUNE_ASSIGN_OR_RETURN(const AgainOptions again, ReadAgain(body, sweep.name));
+    if (again_ == nullptr || !HasHead(database_->path())) {
+      return FailedPrecondition(Printable(sweep.name) +
+                                ": no head holds the database, and only a head takes submissions");
+    }
+    TUNE_ASSIGN_OR_RETURN(std::string name, again_(again));
+    return ControlAnswer{OkStatus(), {std::move(name)}};
+  }
+  TUNE_ASSIGN_OR_RETURN(const ControlRequest request, ReadAction(body, sweep.name));
+  if (request.verb == ControlVerb::kNote) {
+    TUNE_ASSIGN_OR_RETURN(
+        std::vector<std::string> lines,
+        WriteLabels(database_->path(), sweep, request.labels, clock_, kActionPatience));
+    return ControlAnswer{OkStatus(), std::move(lines)};
+  }
+  const bool is_at_rest =
+      request.verb == ControlVerb::kResume || request.verb == ControlVerb::kDelete;
+  if (is_at_rest) return AskHead(database_->path(), request, clock_);
+  if (!HasLivingTuner(sweep)) {
+    return FailedPrecondition(Printable(sweep.name) + " is " + sweep.status +
+                              ": no tuner runs it that could be asked");
+  }
+  return AskLivingTuner(database_->path(), request, clock_, kActionPatience);
+}
+
+// Without a head nothing waits for a turn.
+HttpAnswer PageApi::Queue() {
+  ControlRequest request;
+  request.verb = ControlVerb::kQueue;
+  request.sweep = "all";
+  std::string out = "{\"is_told\":";
+  ControlAnswer told;
+  if (HasHead(database_->path())) {
+    const auto answer = AskLivingTuner(database_->path(), request, clock_, kActionPatience);
+    told = answer.ok() ? *answer : ControlAnswer{answer.status(), {}};
+  } else {
+    told.status = Unavailable("no head holds the database");
+  }
+  out += told.status.ok() ? "true" : "false";
+  out += ",\"queue\":[";
+  for (size_t i = 0; i < told.lines.size(); ++i) out += (i > 0 ? "," : "") + told.lines[i];
+  HttpAnswer answer;
+  answer.content_type = "application/json";
+  answer.body = out + "]}";
+  answer.headers = {{"Cache-Control", "no-store"}};
+  return answer;
 }
 
 HttpAnswer PageApi::Answer(const HttpRequest& request, PageRights rights) {
@@ -407,6 +445,7 @@ HttpAnswer PageApi::Answer(const HttpRequest& request, PageRights rights) {
     events.is_event_stream = true;
     return events;
   }
+  if (request.path == "/api/v1/queue" && request.method != "POST") return Queue();
   std::string_view rest = request.path;
   if (!rest.starts_with(kRoot)) return ErrorAnswer(404, NothingHere().message());
   rest.remove_prefix(kRoot.size());

@@ -13,6 +13,7 @@
 //   /sweeps/NAME/front, /importance, /timeline
 //   /sweeps/NAME/workers                     workers, devices and what waits, as the tuner tells
 //   /sweeps/NAME/actions                     POST: commands to its tuner (page_action.h)
+//   /queue                                   a head's: whose turn is next, and why each waits
 //   /events                                  server-sent events: the database has changed
 //
 // Answers about a sweep carry an ETag that changes with each commit. Where the file at the
@@ -27,10 +28,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
 #include "core/status.h"
+#include "tuner/cli/submit_again.h"
+#include "tuner/control/control_request.h"
 #include "tuner/http/http_message.h"
 #include "tuner/http/page_guard.h"
 #include "tuner/page/aside.h"
@@ -47,7 +51,8 @@ class PageApi {
   enum class SlowAnswers { kAtOnce, kAside };
   // `life`: a word that no other process has, for revisions. Errors are one line for a person.
   static Result<std::unique_ptr<PageApi>> Open(const std::string& db_path, std::string life,
-                                               const Clock& clock, SlowAnswers slow_answers);
+                                               const Clock& clock, SlowAnswers slow_answers,
+                                               SubmitsAgain again = nullptr);
 
   // Of a path below /api/; others are answered with 404. `rights`: what this client is offered
   // (that it takes no more is seen to by the guard).
@@ -76,16 +81,19 @@ class PageApi {
   static constexpr size_t kRangesMax = 32;
 
   PageApi(std::unique_ptr<Database> database, std::string life, const Clock& clock,
-          SlowAnswers slow_answers)
+          SlowAnswers slow_answers, SubmitsAgain again)
       : database_(std::move(database)),
         life_(std::move(life)),
         clock_(clock),
         slow_answers_(slow_answers),
+        again_(std::move(again)),
         importance_(clock),
         compared_(clock) {}
 
   // kUnavailable: there is no database at the path now.
   Status FollowFile();
+  HttpAnswer Queue();
+  Result<ControlAnswer> ActOn(const std::vector<std::string>& parts, const std::string& body);
   HttpAnswer Act(const std::vector<std::string>& parts, const std::string& body);
 
   Result<std::string> Body(const std::vector<std::string>& parts, const HttpRequest& request,
@@ -108,6 +116,7 @@ class PageApi {
   int64_t file_count_ = 0;
   const Clock& clock_;
   const SlowAnswers slow_answers_;
+  const SubmitsAgain again_;
   Aside importance_;
   Aside compared_;
   int64_t told_version_ = -1;

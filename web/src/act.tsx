@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { act, Refused, type Sweep, type Trial } from "./api";
 
-type Verb = "pause" | "unpause" | "stop" | "set" | "drain" | "resume" | "delete";
+type Verb = "pause" | "unpause" | "stop" | "set" | "drain" | "resume" | "delete" | "again";
 
 // What is asked back before it is done. `trial` and `worker`: of whom; the whole sweep without both.
 export interface Wanted {
@@ -11,7 +11,7 @@ export interface Wanted {
   worker?: string;
 }
 
-const LABELS: { [verb in Verb]: string } = { pause: "Pause", unpause: "Go on", stop: "Stop", set: "Set a limit", drain: "Let leave", resume: "Resume", delete: "Delete" };
+const LABELS: { [verb in Verb]: string } = { pause: "Pause", unpause: "Go on", stop: "Stop", set: "Set a limit", drain: "Let leave", resume: "Resume", delete: "Delete", again: "Submit again" };
 const LIMITS = ["max_concurrent", "sweep_time", "trial_time", "no_progress", "failed_trials", "unplaceable"];
 const HINTS: { [limit: string]: string } = { max_concurrent: "4", failed_trials: "10" };
 
@@ -35,9 +35,18 @@ function whatHappens({ verb, trial, worker }: Wanted, atOnce: boolean): string {
       return "It counts from now on. Trials that run go on under it.";
     case "resume":
       return "It goes on with the head's workers, from what was reported.";
+    case "again":
+      return "A new one is submitted to the head, of the same space file and folder, with what is changed here. This one stays as it is.";
     case "delete":
       return "Its trials, reports, logs and checkpoints are removed for good.";
   }
+}
+
+function againOf(name: string, samples: string, changes: string): object {
+  const settings = changes.split("\n").map((line) => line.trim()).filter(Boolean);
+  return {
+    ...(name.trim() ? { name: name.trim() } : {}), ...(samples.trim() ? { samples: Number(samples) } : {}), ...(settings.length > 0 ? { settings } : {}),
+  };
 }
 
 function Dialog({ wanted, sweep, onDone }: { wanted: Wanted; sweep: Sweep; onDone: (action: object | null) => void }) {
@@ -48,6 +57,8 @@ function Dialog({ wanted, sweep, onDone }: { wanted: Wanted; sweep: Sweep; onDon
   const [isMissing, setIsMissing] = useState(false);
   const [samples, setSamples] = useState("");
   const [errored, setErrored] = useState(false);
+  const [name, setName] = useState("");
+  const [changes, setChanges] = useState("");
   const hint = HINTS[limit] ?? "20m";
   useEffect(() => dialog.current?.showModal(), []);
   const { verb, trial, worker } = wanted;
@@ -66,6 +77,7 @@ function Dialog({ wanted, sweep, onDone }: { wanted: Wanted; sweep: Sweep; onDon
       verb === "set" ? { set: { settings: [`limits.${limit}=${value.trim()}`] } }
         : verb === "drain" ? { drain: { worker } }
         : verb === "delete" ? { delete: {} }
+        : verb === "again" ? { again: againOf(name, samples, changes) }
         : verb === "resume" ? { resume: { ...(samples.trim() ? { samples: Number(samples) } : {}), ...(errored ? { errored } : {}) } }
           : { [verb]: { ...(trial !== undefined ? { trial } : {}), ...now } });
   };
@@ -86,6 +98,13 @@ function Dialog({ wanted, sweep, onDone }: { wanted: Wanted; sweep: Sweep; onDon
           <div class="bar">
             <label>trials in all <input size={8} inputMode="numeric" value={samples} placeholder={String(sweep.trials_max)} onInput={(e) => setSamples(e.currentTarget.value)} /></label>
             <label><input type="checkbox" checked={errored} onChange={(e) => setErrored(e.currentTarget.checked)} /> try those that failed again</label>
+          </div>
+        )}
+        {verb === "again" && (
+          <div class="bar">
+            <label>name <input size={16} value={name} placeholder={`${sweep.name}-…`} onInput={(e) => setName(e.currentTarget.value)} /></label>
+            {!sweep.job && <label>trials <input size={8} inputMode="numeric" value={samples} placeholder={String(sweep.trials_max)} onInput={(e) => setSamples(e.currentTarget.value)} /></label>}
+            <label>what is changed, one a line <textarea rows={3} cols={40} value={changes} placeholder={"space.lr.uniform=[0.001, 0.1]\nresources.gpu=1"} onInput={(e) => setChanges(e.currentTarget.value)} /></label>
           </div>
         )}
         {(verb === "pause" || verb === "stop") && (
@@ -117,14 +136,15 @@ export function useActing(sweep: Sweep | null, path: string, onGone: () => void)
     if (!action) return;
     setTold({ text: "Asking the tuner…", isError: false });
     try {
-      setTold({ text: (await act(path, action)).join("\n"), isError: false });
+      const lines = await act(path, action);
+      setTold({ text: "again" in action ? `${lines[0]} is submitted` : lines.join("\n"), isError: false });
       if ("delete" in action) onGone();
     } catch (error) {
       setTold({ text: error instanceof Refused ? error.message : "The page's server does not answer; it is not known whether this was done.", isError: true });
     }
   };
   return {
-    want: sweep?.may_act || sweep?.may_manage ? setWanted : null,
+    want: sweep?.may_act || sweep?.may_manage || sweep?.may_again ? setWanted : null,
     parts: (
       <>
         <div role="status" aria-live="polite" class={told.isError ? "told doubt" : "told"}>
@@ -141,7 +161,8 @@ const Button = ({ verb, trial, want }: { verb: Verb; trial?: number; want: (want
 
 export function SweepActions({ sweep, want }: { sweep: Sweep; want: Acting["want"] }) {
   if (!want) return null;
-  const verbs: Verb[] = sweep.may_manage ? ["resume", "delete"] : [sweep.status === "PAUSED" ? "unpause" : "pause", "stop", "set"];
+  const verbs: Verb[] = sweep.may_manage ? ["resume", "delete"] : sweep.may_act ? [sweep.status === "PAUSED" ? "unpause" : "pause", "stop", "set"] : [];
+  if (sweep.may_again) verbs.push("again");
   return <div class="bar" role="group" aria-label={`commands to ${sweep.name}`}>{verbs.map((verb) => <Button key={verb} verb={verb} want={want} />)}</div>;
 }
 

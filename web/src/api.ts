@@ -35,6 +35,7 @@ export interface Sweep extends Summary {
   doubts: string[];
   spec: { space?: Config; limits?: Config; [key: string]: unknown };
   may_act: boolean; // This page may command its tuner.
+  may_again: boolean; // This page may have it submitted again.
   may_manage: boolean; // This page may have it gone on with, or deleted, by the head.
   may_note: boolean; // This page may write its note and tags.
   provenance: {
@@ -43,6 +44,27 @@ export interface Sweep extends Summary {
     data?: { folder: string; files: number; bytes: number; hash: string };
     files?: { [path: string]: string };
   };
+}
+
+// A sweep or job of a head, as it stands in the queue.
+export interface Turn {
+  turn: number | null; // Null: it wants no more now.
+  sweep: string;
+  owner: string;
+  priority: number;
+  weight: number;
+  reserve: { cpus: number; gpus: number } | null;
+  running: number;
+  cpus: number;
+  gpus: number;
+  waits_us: number | null;
+  has_claim: boolean;
+  why: string | null;
+}
+
+export interface Queue {
+  is_told: boolean;
+  queue: Turn[];
 }
 
 // A tuner runs it.

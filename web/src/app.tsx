@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { AboutView } from "./about";
 import { useActing } from "./act";
 import { readAddress, VIEWS, writeAddress, type View, type ViewName } from "./address";
-import { isLiving, isReport, pathOf, type Course, type Ranges, type Summary, type Sweep, type Trial, type TrialDetail, type WorkersNow } from "./api";
+import { isLiving, isReport, pathOf, type Course, type Queue, type Ranges, type Summary, type Sweep, type Trial, type TrialDetail, type WorkersNow } from "./api";
 import { CompareView } from "./compare";
 import { CurvesView } from "./curves";
 import { FrontView } from "./front";
@@ -13,7 +13,7 @@ import { ParallelView } from "./parallel";
 import { printable } from "./printable";
 import { columnsOf, differing, filterOf, filterParts, metricColumns, sorted, withMetrics, wordsOf } from "./rows";
 import { ContourView, SliceView } from "./slice";
-import { SweepList } from "./sweeps";
+import { QueueList, SweepList } from "./sweeps";
 import { ColumnMenu, TrialTable } from "./table";
 import { TimelineView } from "./timeline";
 import { TrialPanel } from "./trial";
@@ -79,6 +79,7 @@ export function App() {
   const [hasState, setHasState] = useState(false);
   // One thread answers: what is seen first is asked for first.
   const sweeps = useAnswer<Summary[]>(!view.sweep || hasState ? "/sweeps" : "", tick);
+  const queue = useAnswer<Queue>(view.isList && !isReport ? "/queue" : "", tick);
   const name = view.isList ? "" : view.sweep || sweeps.value?.[0]?.name || "";
   const path = name ? pathOf(name) : "";
   const sweep = useAnswer<Sweep>(path, tick);
@@ -156,6 +157,7 @@ export function App() {
       {trouble && <p class="trouble" role="alert">{trouble}</p>}
       {!sweeps.value && !sweep.value && !trouble && <p class="empty">Reading the database…</p>}
       {sweeps.value?.length === 0 && <p class="empty">This database has no sweep yet. Begin one: <code>tune run space.yaml</code></p>}
+      {view.isList && queue.value && <QueueList queue={queue.value} onOpen={open} />}
       {view.isList && sweeps.value && sweeps.value.length > 0 && (
         <SweepList sweeps={sweeps.value} filter={view.filter} sort={view.sort} onFilter={(filter) => change({ filter })}
           onSort={(sort) => change({ sort })} onOpen={open} />)}

@@ -1,6 +1,6 @@
 // All sweeps and jobs of the database, the latest first, and which of them are about what.
 import { useMemo, useState } from "preact/hooks";
-import { isLiving, type Summary } from "./api";
+import { isLiving, type Queue, type Summary } from "./api";
 import { compare, filterOf, filterParts, filterText, shown, type Column } from "./rows";
 
 const AT_ONCE = 300; // Rows; more where they are asked for.
@@ -37,6 +37,37 @@ function columnsOf(sweeps: Summary[]): Column<Summary>[] {
 const wordsOf = (sweep: Summary) =>
   [sweep.name, stateOf(sweep), ...sweep.metrics, sweep.note, sweep.job?.command ?? "", sweep.job?.owner ?? "",
     ...Object.entries(sweep.tags).map(([key, value]) => tagText(key, value))].join("\n").toLowerCase();
+
+const amount = (count: number, what: string) => (count === 0 ? "" : `${count} ${what}${count === 1 ? "" : "s"}`);
+const amounts = (cpus: number, gpus: number) => [amount(cpus, "CPU"), amount(gpus, "GPU")].filter(Boolean).join(", ");
+
+// What waits on a head, by whose turn it is.
+export function QueueList({ queue, onOpen }: { queue: Queue; onOpen: (sweep: string) => void }) {
+  const waiting = queue.queue.filter((one) => one.turn !== null);
+  if (waiting.length === 0) return null;
+  return (
+    <section aria-label="queue" class="view">
+      <h2>Waiting, by whose turn it is</h2>
+      <div class="sideways">
+        <table class="sweeps">
+          <thead><tr>{["turn", "name", "owner", "priority", "held free", "has", "waits", "why"].map((title) => <th key={title}>{title}</th>)}</tr></thead>
+          <tbody>{waiting.map((one) => (
+            <tr key={one.sweep}>
+              <td class="number">{one.turn}</td>
+              <td><button class="link" onClick={() => onOpen(one.sweep)}>{one.sweep}</button></td>
+              <td>{one.owner}</td>
+              <td class="number">{one.priority}</td>
+              <td>{one.reserve && amounts(one.reserve.cpus, one.reserve.gpus)}</td>
+              <td>{amounts(one.cpus, one.gpus)}</td>
+              <td class="number">{one.waits_us === null ? "" : `${Math.floor(one.waits_us / 1e6)} s`}</td>
+              <td class="words">{one.why}</td>
+            </tr>))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
 
 export function SweepList({ sweeps, filter, sort, onFilter, onSort, onOpen }: {
   sweeps: Summary[]; filter: string; sort: string;
