@@ -52,6 +52,7 @@ struct StoredExperiment {
   int64_t decision_version = 0;
   ExperimentStatus status = ExperimentStatus::kRunning;
   Instant created_at;
+  std::string given_up = {};  // As ExperimentRow has it.
 };
 
 struct JournalStep {

@@ -86,8 +86,8 @@ class Sweep {
   bool is_ending() const { return end_status_.has_value(); }
   bool is_being_stopped() const { return end_status_ == ExperimentStatus::kStopped; }
   bool has_ended() const { return has_ended_; }
-  // It was interrupted since no worker could take a trial for limits.unplaceable.
-  bool gave_up_waiting() const { return gave_up_waiting_; }
+  // Why it was interrupted, where no worker came within the limits.unplaceable of its space file.
+  const std::string& given_up() const { return given_up_; }
   bool GivesOut() const { return !end_status_.has_value() && !sweep_over_; }
   int64_t max_concurrent() const { return max_concurrent_; }
   const ControllerOptions& options() const { return options_; }
@@ -287,7 +287,7 @@ class Sweep {
   Instant silence_due_ = kNever;  // No attempt is silent for too long before.
   std::optional<Instant> unplaceable_since_;
   std::string unplaceable_with_;  // What the workers had when it was last looked at.
-  bool gave_up_waiting_ = false;
+  std::string given_up_;
 
   // During a step.
   SweepAnswer answer_;  // To what is applied.

@@ -53,7 +53,7 @@ void Sweep::On(const WentOn& event) {
   }
   has_ended_ = false;
   is_waiting_said_ = false;
-  gave_up_waiting_ = false;
+  given_up_.clear();
   unplaceable_since_.reset();
   status_ = ExperimentStatus::kRunning;
   out_.experiment = ExperimentRow{status_, samples_, std::nullopt};

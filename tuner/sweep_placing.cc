@@ -241,6 +241,16 @@ std::optional<ResourceRequest> Sweep::Unplaced() const {
   return RequestOf(At(*waiting_.begin()));
 }
 
+namespace {
+
+// limits.unplaceable is in its space file; what is not said is the default.
+bool SaysHowLongToWait(const ExperimentSpec& spec) {
+  const Value* const limits = spec.document.Find("limits");
+  return limits != nullptr && limits->is_map() && limits->Find("unplaceable") != nullptr;
+}
+
+}  // namespace
+
 // `have`: what the workers have, where none of them could ever take what is placed next.
 void Sweep::On(const PlaceableSeen& event) {
   const std::string& have = event.have;
@@ -270,7 +280,10 @@ void Sweep::On(const PlaceableSeen& event) {
   }
   out_.actions.push_back(Say{shortfall + "; the sweep ends after waiting " +
                              FormatDuration(patience) + " (limits.unplaceable)"});
-  gave_up_waiting_ = true;
+  if (SaysHowLongToWait(options_.spec)) {
+    given_up_ = "no worker could take " + DescribeRequest(*request) + " for " +
+                FormatDuration(patience) + " (limits.unplaceable)";
+  }
   StopGiving(ExperimentStatus::kInterrupted);
 }
 
@@ -284,7 +297,7 @@ void Sweep::On(const StepEnded&) {
   has_ended_ = true;
   unplaceable_since_.reset();
   status_ = end_status_.value_or(ExperimentStatus::kFinished);
-  out_.experiment = ExperimentRow{status_, samples_, now_};
+  out_.experiment = ExperimentRow{status_, samples_, now_, given_up_};
   answer_.is_news = true;
 }
 

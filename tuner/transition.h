@@ -140,6 +140,8 @@ struct ExperimentRow {
   ExperimentStatus status = ExperimentStatus::kRunning;
   int64_t samples = 0;
   std::optional<Instant> finished_at;
+  // Why it was interrupted, where its head does not try it again (Sweep::given_up).
+  std::string given_up = {};
 };
 
 // ---- actions: effects, performed after the commit, each idempotent by its lease epoch or path

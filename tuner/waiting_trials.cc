@@ -188,10 +188,4 @@ std::vector<std::string> EncodeWaiting(const SweepView& view, size_t lines_max) 
   return lines;
 }
 
-std::string EncodeGivenUp(const std::string& why) {
-  Value line = Value::MakeMap();
-  line.Set("given_up", why);
-  return ToJson(line);
-}
-
 }  // namespace tune

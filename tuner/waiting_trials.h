@@ -29,7 +29,5 @@ std::vector<std::string> EncodeWorkers(
 // those that are still to come, if there are any: {"trial": 3, "count": 1, "why": "backs off until
 // ..."}, {"trial": null, "count": 12, "why": "..."}; -1: as many as there is time for.
 std::vector<std::string> EncodeWaiting(const SweepView& view, size_t lines_max);
-// Of a sweep that its head does not try again: {"given_up": why}.
-std::string EncodeGivenUp(const std::string& why);
 
 }  // namespace tune

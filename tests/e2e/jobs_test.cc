@@ -407,10 +407,48 @@ TEST(Jobs, OneThatNoMachineCanTakeIsGivenUpWhenItsTimeIsOver) {
                "limits: {unplaceable: 50ms}\nresources: {cpu: 64}\n");
   const ProgramResult sweep = RunTune(folder, {"submit", "space.yaml"});
   ASSERT_EQ(sweep.exit_status, 0) << sweep.err;
-  EXPECT_EQ(RunTune(folder, {"attach", "large"}).exit_status, 1);
+  const ProgramResult watched = RunTune(folder, {"attach", "large"});
+  EXPECT_EQ(watched.exit_status, 3);
+  EXPECT_THAT(watched.out, HasSubstr("given up        no worker could take cpu: 64 for 50 ms"));
+  EXPECT_THAT(RunTune(folder, {"status", "large"}).out,
+              HasSubstr("large: INTERRUPTED, given up: no worker could take cpu: 64 for 50 ms"));
   const ProgramResult again = RunTune(folder, {"resume", "large"});
   EXPECT_EQ(again.exit_status, 0) << again.err;
-  EXPECT_EQ(RunTune(folder, {"attach", "large"}).exit_status, 1);
+  EXPECT_EQ(RunTune(folder, {"attach", "large"}).exit_status, 3);
+}
+
+TEST(Jobs, OneThatFollowsOneThatIsGivenUpIsStopped) {
+  TestFolder folder;
+  const auto head = StartHead(folder, {"--listen", "127.0.0.1:0"});
+  ASSERT_TRUE(Succeeded(Submit(
+      folder, {"--no-wait", "--cpus", "64", "--unplaceable", "1h", "--name", "large"}, {"true"})));
+  ASSERT_TRUE(
+      Succeeded(Submit(folder, {"--no-wait", "--name", "next", "--after", "large"}, {"true"})));
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"set", "large", "unplaceable=50ms"})));
+  EXPECT_EQ(RunTune(folder, {"wait", "next"}).exit_status, 3);
+  EXPECT_EQ(States(folder), (Rows{"large,FAILED,can_never_run", "next,STOPPED,dependency_failed"}));
+  EXPECT_THAT(Submit(folder, {"--after", "large"}, {"true"}).err,
+              HasSubstr("after: large is FAILED"));
+}
+
+// Not by itself: who has said how long it may wait tries it again himself. Its next head has room
+// for it, and a worker that its first one never had.
+TEST(Jobs, OneThatIsGivenUpStaysSoUntilItIsResumedAtAnyHead) {
+  TestFolder folder;
+  auto head = StartHead(folder, {"--cpus", "1", "--gpus", "0", "--listen", "127.0.0.1:0"});
+  EXPECT_EQ(Submit(folder, {"--cpus", "2", "--unplaceable", "50ms", "--name", "once"}, {"true"})
+                .exit_status,
+            3);
+  head->Signal(SIGINT);
+  head->Wait();
+  EXPECT_EQ(States(folder), Rows{"once,FAILED,can_never_run"}) << "without a head, too";
+  head = StartHead(folder, {"--cpus", "2", "--gpus", "0"});
+  // The worker is there.
+  ASSERT_TRUE(Succeeded(Submit(folder, {"--name", "other"}, {"true"})));
+  EXPECT_EQ(States(folder), (Rows{"once,FAILED,can_never_run", "other,SUCCEEDED,"}));
+  EXPECT_EQ(RunTune(folder, {"attach", "once"}).exit_status, 3);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"resume", "once"})));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"wait", "once"})));
 }
 
 }  // namespace

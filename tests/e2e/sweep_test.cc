@@ -223,7 +223,8 @@ TEST(Sweep, ASweepToWhichNoWorkerComesEndsInTimeAndCanBeResumed) {
       folder.Write("space.yaml", CurveSpace("", "limits: {unplaceable: 50ms}\n"));
   const ProgramResult result =
       RunTune(folder, {"run", space, "--cpus", "0", "--listen", FreePlace()});
-  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_EQ(result.exit_status, 3);
+  EXPECT_EQ(RunTune(folder, {"attach"}).exit_status, 3);
   EXPECT_NE(result.err.find("no worker is there; the sweep ends after waiting 50 ms"),
             std::string::npos)
       << result.err;

@@ -248,12 +248,24 @@ TEST_F(HeadTuner, ASweepThatWasGivenUpGoesOnWithAWorkerThatCameBeforeIt) {
   auto experiments = life_->store->ListExperiments();
   ASSERT_TRUE(experiments.ok());
   StoredExperiment& stored = experiments->front();
+  EXPECT_EQ(stored.given_up, "no worker could take cpu: 4 for 2.0 s (limits.unplaceable)");
   stored.status = ExperimentStatus::kRunning;  // As tune resume takes it.
   Enlist(stored);
   ASSERT_TRUE(life_->tuner->Take({HeadEvent{TunerRestarted{}, large}}).ok());
+  EXPECT_EQ(life_->store->ListExperiments()->front().given_up, "");
   EXPECT_EQ(life_->store->ReadWorkers(large)->size(), 1u);
   RunToEnd();
   ExpectWhole(large, 2);
+}
+
+// The space file does not say how long: its head tries it again.
+TEST_F(HeadTuner, ASweepThatDoesNotSayHowLongItWaitsIsNotGivenUp) {
+  Begin();
+  const ExperimentId large = Submit("large", 1, "resources: {cpu: 4}\n");
+  clock_.now = clock_.now + Seconds(601);
+  Step();
+  ASSERT_EQ(ended_.at(large), ExperimentStatus::kInterrupted);
+  EXPECT_EQ(life_->store->ListExperiments()->front().given_up, "");
 }
 
 }  // namespace

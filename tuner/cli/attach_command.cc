@@ -44,8 +44,7 @@ class Watch {
     const Instant now = clock_.Now();
     was_of_head_ |= holder && holder->is_head;
     // A head that was killed is started again, and goes on with it.
-    const bool may_go_on = was_of_head_ && sweep.status == "INTERRUPTED" &&
-                           WhyGivenUp(options_.db_path, name_, clock_).empty();
+    const bool may_go_on = was_of_head_ && sweep.status == "INTERRUPTED" && sweep.given_up.empty();
     const bool is_running = HasTuner(sweep) || may_go_on;
     const bool is_first = !snapshots_.has_value();
     if (is_first) {
@@ -84,6 +83,7 @@ class Watch {
 };
 
 int ExitStatusOf(const SweepSummary& summary) {
+  if (!summary.given_up.empty()) return 3;
   if (summary.status == "INTERRUPTED") return 1;
   return summary.failed_count > 0 ? 3 : 0;
 }

@@ -175,10 +175,6 @@ ControlAnswer ControlDesk::DoAtRest(const ControlRequest& request) {
     return {FailedPrecondition("this tuner runs " + only.options().name + ", not " + request.sweep),
             {}};
   }
-  if (request.verb == ControlVerb::kWaiting) {
-    const std::string why = parts_.head->WhyGivenUp(request.sweep);
-    if (!why.empty()) return {OkStatus(), {EncodeGivenUp(why)}};
-  }
   if (!ChangesSweep(request.verb)) {
     return {FailedPrecondition(request.sweep + " does not run"), {}};
   }

@@ -36,8 +36,6 @@ class HeadDuties {
   // What is asked of a sweep that is not open: to go on, to be deleted, and what ControlAtRest
   // does.
   virtual Result<std::vector<std::string>> DoAtRest(const ControlRequest& request) = 0;
-  // Why one that is INTERRUPTED is not tried again; "": it is.
-  virtual std::string WhyGivenUp(const std::string& name) const = 0;
 };
 
 // What a head with a cluster file does (cluster_lines.h).

@@ -94,16 +94,15 @@ void Wait(const FoundSweep& sweep, const std::string& db_path, const Clock& cloc
           FoundJob& job) {
   job.state = JobState::kPending;
   if (sweep.status == "INTERRUPTED") {
-    const std::optional<LockHolder> holder = FindLockHolder(db_path);
-    const bool has_head = holder && holder->is_head;
-    const std::string given_up = has_head && asks ? WhyGivenUp(db_path, sweep.name, clock) : "";
-    if (!given_up.empty()) {
+    if (!sweep.given_up.empty()) {
       job.state = JobState::kFailed;
       job.exit_status = kCouldNotRun;
       job.reason = "can_never_run";
-      job.sentence = given_up;
+      job.sentence = sweep.given_up + "; tune resume tries it again";
       return;
     }
+    const std::optional<LockHolder> holder = FindLockHolder(db_path);
+    const bool has_head = holder && holder->is_head;
     job.reason = has_head ? "backing_off" : "no_head";
     job.sentence = has_head ? "it was interrupted, as head.log says why; the head tries again each "
                               "minute"

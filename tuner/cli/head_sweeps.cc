@@ -145,7 +145,7 @@ void HeadSweeps::NoteSubmitted(const StoredExperiment& experiment) {
   if (!provenance.ok() || provenance->submission.empty()) return;
   submitted_.emplace(provenance->submission, experiment.name);
   // By an earlier life, which was about to try again.
-  if (experiment.status == ExperimentStatus::kInterrupted) {
+  if (experiment.status == ExperimentStatus::kInterrupted && experiment.given_up.empty()) {
     interrupted_[experiment.name] = parts_.clock.Now();
   }
 }
@@ -300,7 +300,9 @@ void HeadSweeps::Leave(const EndOfExperiment& end) {
   following_.erase(end.sweep);
   const std::string name = NameOf(end.sweep);
   LogOfHead(name + " is " + ExperimentStatusName(end.status));
-  if (end.status == ExperimentStatus::kInterrupted) NoteInterrupted(name, end.sweep);
+  if (end.status == ExperimentStatus::kInterrupted) {
+    NoteInterrupted(name, parts_.controller.At(end.sweep).sweep.given_up());
+  }
   parts_.doors.DropSweep(end.sweep);
   programs_.erase(end.sweep);
   names_.erase(end.sweep);
@@ -314,26 +316,13 @@ void HeadSweeps::Leave(const EndOfExperiment& end) {
   }
 }
 
-// Nobody asked for it: a disk takes no writes, or no worker can have it. Whoever has said how long
-// it may wait for one is told that it has.
-void HeadSweeps::NoteInterrupted(const std::string& name, ExperimentId id) {
-  const Sweep& sweep = parts_.controller.At(id).sweep;
-  const ExperimentSpec& spec = sweep.options().spec;
-  const Value* const limits = spec.document.Find("limits");
-  const bool is_limited = limits != nullptr && limits->is_map() && limits->Find("unplaceable");
-  if (!is_limited || !sweep.gave_up_waiting()) {
-    interrupted_[name] = parts_.clock.Now() + kTryAgainEvery;
-    return LogOfHead(name + " is tried again in a minute");
+// Nobody asked for it: a disk takes no writes, or no worker can have it.
+void HeadSweeps::NoteInterrupted(const std::string& name, const std::string& given_up) {
+  if (!given_up.empty()) {
+    return LogOfHead(name + " is given up: " + given_up + "; tune resume tries it again");
   }
-  given_up_[name] = "no worker could take " + DescribeRequest(sweep.Request()) + " for " +
-                    FormatDuration(spec.limits.unplaceable) +
-                    " (limits.unplaceable); tune resume tries it again";
-  LogOfHead(name + " is given up: " + given_up_[name]);
-}
-
-std::string HeadSweeps::WhyGivenUp(const std::string& name) const {
-  const auto found = given_up_.find(name);
-  return found == given_up_.end() ? "" : found->second;
+  interrupted_[name] = parts_.clock.Now() + kTryAgainEvery;
+  LogOfHead(name + " is tried again in a minute");
 }
 
 // Those of sweeps that are over may be wanted again, by a resume; not all of them for ever.
@@ -355,7 +344,6 @@ Result<std::vector<std::string>> HeadSweeps::DoAtRest(const ControlRequest& requ
       }
       TUNE_RETURN_IF_ERROR(parts_.store.DeleteExperiment(experiment));
       is_order_due_ = true;
-      given_up_.erase(experiment.name);
       std::erase_if(submitted_, [&](const auto& entry) { return entry.second == experiment.name; });
       LogOfHead(experiment.name + " is deleted");
       return std::vector<std::string>{experiment.name + " is deleted"};
@@ -398,7 +386,6 @@ Result<std::vector<std::string>> HeadSweeps::Resume(const StoredExperiment& expe
     LogOfHead("warning: " + s.message() + " (tune gc tries again)");
   }
   const size_t trial_count = sweep.trials().size();
-  given_up_.erase(experiment.name);
   parts_.tuner.Begin(experiment.id, last_step);
   Admit(experiment);
   std::vector<HeadEvent> events = {{TunerRestarted{}, experiment.id}};

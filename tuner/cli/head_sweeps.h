@@ -51,7 +51,6 @@ class HeadSweeps final : public HeadDuties {
   Status TakeUp(const TakenUp& taken);
   Result<Submitted> Submit(const std::string& name, const Submission& submission) override;
   Result<std::vector<std::string>> DoAtRest(const ControlRequest& request) override;
-  std::string WhyGivenUp(const std::string& name) const override;
   void Leave(const EndOfExperiment& end);
 
   // At programs that are changed while they run, and at sweeps that are to be tried again. An error
@@ -68,7 +67,7 @@ class HeadSweeps final : public HeadDuties {
   void Admit(const StoredExperiment& experiment);
   void NoteSubmitted(const StoredExperiment& experiment);
   Status LookAtInterrupted();
-  void NoteInterrupted(const std::string& name, ExperimentId id);
+  void NoteInterrupted(const std::string& name, const std::string& given_up);
   // What of the sweep stands before its first step: a pause, where it is to follow others.
   std::vector<HeadEvent> HeldBack(ExperimentId id);
   // Lets those begin whose others are over, and stops those whose others have failed.
@@ -82,7 +81,6 @@ class HeadSweeps final : public HeadDuties {
   const std::string artifacts_dir_;
   std::map<std::string, std::string> submitted_;  // Names of all sweeps, by their submissions.
   std::map<std::string, Instant> interrupted_;    // When they are tried again, by name.
-  std::map<std::string, std::string> given_up_;   // Why they are not, in this life.
   Instant ended_due_;                             // When those that are over are looked at.
   // Of those that are open.
   std::map<ExperimentId, std::string> names_;

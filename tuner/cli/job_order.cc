@@ -18,6 +18,7 @@ Result<AfterView> LookAt(Database& database, const FoundSweep& sweep, const Cloc
     return AfterView{AfterState::kFailed, name + " is " + JobStateName(state)};
   }
   if (sweep.status == "FINISHED") return AfterView{};
+  if (!sweep.given_up.empty()) return AfterView{AfterState::kFailed, name + " is given up"};
   if (sweep.status == "STOPPED") return AfterView{AfterState::kFailed, name + " is STOPPED"};
   return AfterView{AfterState::kWaits, "begins when " + name + " is over"};
 }

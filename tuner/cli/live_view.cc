@@ -194,6 +194,7 @@ std::string RenderSummary(const SweepSummary& summary) {
       (summary.since_creation ? ", " + FormatDuration(*summary.since_creation) + " since it began"
                               : "") +
       "\n";
+  if (!summary.given_up.empty()) text += "given up        " + Printable(summary.given_up) + "\n";
   if (!summary.front.empty()) {
     text += "Pareto front    " + summary.front + ": " +
             ShellCommand("results", summary.name, summary.db_path) + " --best\n";

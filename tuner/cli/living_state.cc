@@ -41,27 +41,13 @@ std::vector<std::string> LinesOfTuner(const std::string& db_path, const std::str
   return std::move(answer->lines);
 }
 
-namespace {
-
-// The first text under that key of what its tuner tells of what waits.
-std::string TextOfWaiting(const std::string& key, const std::string& db_path,
-                          const std::string& sweep, const Clock& clock) {
+std::string WhyItWaits(const std::string& db_path, const std::string& sweep, const Clock& clock) {
   for (const std::string& line : LinesOfTuner(db_path, sweep, ControlVerb::kWaiting, clock)) {
     const Result<Value> waits = ParseJson(line);
-    const Value* const text = waits.ok() && waits->is_map() ? waits->Find(key) : nullptr;
-    if (text != nullptr && text->is_string()) return text->AsString();
+    const Value* const why = waits.ok() && waits->is_map() ? waits->Find("why") : nullptr;
+    if (why != nullptr && why->is_string()) return why->AsString();
   }
   return "";
-}
-
-}  // namespace
-
-std::string WhyItWaits(const std::string& db_path, const std::string& sweep, const Clock& clock) {
-  return TextOfWaiting("why", db_path, sweep, clock);
-}
-
-std::string WhyGivenUp(const std::string& db_path, const std::string& sweep, const Clock& clock) {
-  return TextOfWaiting("given_up", db_path, sweep, clock);
 }
 
 void TellPaused(const std::string& db_path, const Clock& clock, FoundSweep& sweep) {

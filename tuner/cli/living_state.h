@@ -28,9 +28,6 @@ std::vector<std::string> LinesOfTuner(const std::string& db_path, const std::str
 // answers.
 std::string WhyItWaits(const std::string& db_path, const std::string& sweep, const Clock& clock);
 
-// Why its head does not try an INTERRUPTED one again; "": it does, or there is none that answers.
-std::string WhyGivenUp(const std::string& db_path, const std::string& sweep, const Clock& clock);
-
 // A RUNNING sweep whose tuner says so becomes PAUSED. A tuner that does not answer in time changes
 // nothing.
 void TellPaused(const std::string& db_path, const Clock& clock, FoundSweep& sweep);

@@ -99,7 +99,8 @@ The program failed.
 The command line or a file is wrong; nothing was started or changed.
 .TP
 3
-The sweep ended and at least one trial failed.
+The sweep ended and at least one trial failed; or no worker could take one for as long as
+limits.unplaceable of its space file says.
 .TP
 130, 143, 129
 The sweep was ended by Ctrl\-C, SIGTERM or SIGHUP; the line to resume it was printed.

@@ -240,7 +240,12 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
             Printable(status.tuner->host) + ")";
   }
   if (sweep.status == kStatePaused) head += "; tune unpause goes on";
-  if (sweep.status == "INTERRUPTED") head += "; go on with: " + status.resume_command;
+  if (!sweep.given_up.empty()) {
+    head +=
+        ", given up: " + Printable(sweep.given_up) + "; try again with: " + status.resume_command;
+  } else if (sweep.status == "INTERRUPTED") {
+    head += "; go on with: " + status.resume_command;
+  }
   std::vector<std::string> lines = {head};
   lines.push_back("metric     " + Printable(DescribeObjectives(sweep.objectives)) + ", scheduler " +
                   Printable(sweep.scheduler) + ", seed " + sweep.seed);

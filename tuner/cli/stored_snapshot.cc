@@ -303,6 +303,7 @@ Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const Foun
   summary.name = sweep.name;
   summary.metric = sweep.metric;
   summary.status = sweep.status;
+  summary.given_up = sweep.given_up;
   summary.experiment = sweep.id;
   summary.mode = sweep.direction();
   summary.repeat = sweep.repeat;

@@ -80,7 +80,8 @@ class EventFiles {
 
 int ExitStatusOf(const ExperimentController& controller, const SignalWatch& signals) {
   if (controller.status() == ExperimentStatus::kInterrupted) {
-    return signals.count() > 0 ? signals.exit_status() : 1;
+    if (signals.count() > 0) return signals.exit_status();
+    return controller.sweep().given_up().empty() ? 1 : 3;
   }
   const bool any_failed =
       std::any_of(controller.trials().begin(), controller.trials().end(),

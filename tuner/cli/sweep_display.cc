@@ -43,6 +43,7 @@ class SweepDisplay::State {
     summary.status = ExperimentStatusName(
         status == ExperimentStatus::kRunning ? ExperimentStatus::kInterrupted : status);
     summary.was_paused = view_.is_paused();
+    summary.given_up = view_.sweep().given_up();
     summary.experiment = experiment_.id.value;
     summary.mode = view_.options().spec.mode;
     summary.repeat = RepeatCount(view_.options().spec.search);

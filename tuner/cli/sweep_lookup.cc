@@ -103,6 +103,22 @@ Status TakeLabels(Database& database, std::vector<FoundSweep>& sweeps) {
   }
 }
 
+// Likewise.
+Status TakeGivenUp(Database& database, std::vector<FoundSweep>& sweeps) {
+  static constexpr char kGivenUpSql[] =
+      "SELECT id, given_up FROM experiment_rows WHERE given_up <> '' ORDER BY id";
+  TUNE_ASSIGN_OR_RETURN(const int64_t version, database.QueryInt("PRAGMA user_version"));
+  if (version < kGivenUpSince) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kGivenUpSql));
+  auto sweep = sweeps.begin();
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) return OkStatus();
+    while (sweep != sweeps.end() && sweep->id < row->Int(0)) ++sweep;
+    if (sweep != sweeps.end() && sweep->id == row->Int(0)) sweep->given_up = row->Text(1);
+  }
+}
+
 }  // namespace
 
 Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
@@ -145,6 +161,7 @@ Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
     if (sweep.status == "RUNNING" && needs_tuner && !has_tuner) sweep.status = "INTERRUPTED";
   }
   TUNE_RETURN_IF_ERROR(TakeLabels(database, sweeps));
+  TUNE_RETURN_IF_ERROR(TakeGivenUp(database, sweeps));
   return sweeps;
 }
 

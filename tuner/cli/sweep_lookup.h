@@ -39,6 +39,8 @@ struct FoundSweep {
   int64_t created_us = 0;
   std::optional<int64_t> finished_us;
   SweepLabels labels;
+  // Why one that is INTERRUPTED is not tried again by its head; empty: it is, or it is no head's.
+  std::string given_up;
 
   Mode direction() const { return mode == "min" ? Mode::kMin : Mode::kMax; }
   // Whether configurations are compared by the means of their runs.

@@ -389,9 +389,24 @@ constexpr char kVersion11[] =
     " WHERE status <> 'TERMINATED';"
     "PRAGMA user_version = 11;";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2,  kVersion3, kVersion4,
-                                       kVersion5, kVersion6,  kVersion7, kVersion8,
-                                       kVersion9, kVersion10, kVersion11};
+// Why a sweep or job that is INTERRUPTED is not tried again by its head; empty: it is, or it is no
+// head's.
+constexpr char kVersion12[] =
+    "ALTER TABLE experiment_rows ADD COLUMN given_up TEXT NOT NULL DEFAULT '';"
+    "DROP VIEW experiments;"
+    "CREATE VIEW experiments AS SELECT"
+    "  id, name, metric, mode, status,"
+    "  CASE WHEN seed >= 0 THEN seed ELSE printf('%u', seed) END AS seed,"
+    "  samples, coalesce(present_spec, spec) AS spec,"
+    "  " TUNE_ISO_TIME("created_us") " AS created_at,"
+    "  " TUNE_ISO_TIME("finished_us") " AS finished_at,"
+    "  scheduler, base_dir, provenance, decision_version, note, tags, given_up"
+    "  FROM experiment_rows;"
+    "PRAGMA user_version = 12;";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2,  kVersion3,  kVersion4,
+                                       kVersion5, kVersion6,  kVersion7,  kVersion8,
+                                       kVersion9, kVersion10, kVersion11, kVersion12};
 
 Status WrittenByNewer(const Database& database, int64_t version) {
   return FailedPrecondition(database.path() + ": was written by a newer tune (schema " +

@@ -85,7 +85,7 @@ Result<Metrics> ParseMetrics(std::string_view text) {
 Result<std::vector<StoredExperiment>> SqliteStore::ListExperiments() {
   static constexpr char kListSql[] =
       "SELECT id, name, metric, mode, seed, samples, spec, base_dir, provenance, decision_version,"
-      " status, created_us FROM experiment_rows ORDER BY id";
+      " status, created_us, given_up FROM experiment_rows ORDER BY id";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kListSql));
   std::vector<StoredExperiment> experiments;
   for (;;) {
@@ -104,6 +104,7 @@ Result<std::vector<StoredExperiment>> SqliteStore::ListExperiments() {
     experiment.decision_version = row->Int(9);
     TUNE_ASSIGN_OR_RETURN(experiment.status, ParseStatus(row->Text(10)));
     experiment.created_at = Instant{row->Int(11)};
+    experiment.given_up = row->Text(12);
   }
   return experiments;
 }
