@@ -46,4 +46,12 @@ std::optional<Instant> Liveness::NextDeadline() const {
   return next;
 }
 
+std::optional<Instant> Liveness::NextHeartbeat() const {
+  std::optional<Instant> next;
+  for (const auto& [worker, entry] : workers_) {
+    if (!next || entry.beat_at < *next) next = entry.beat_at;
+  }
+  return next;
+}
+
 }  // namespace tune

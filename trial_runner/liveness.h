@@ -30,6 +30,8 @@ class Liveness {
   std::vector<WorkerId> TakeDue(Instant now);
   // When one of the two has something, at the latest.
   std::optional<Instant> NextDeadline() const;
+  // The same of TakeDue alone.
+  std::optional<Instant> NextHeartbeat() const;
 
  private:
   struct Entry {

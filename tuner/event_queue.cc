@@ -134,8 +134,18 @@ void EventQueue::Append(std::vector<HeadEvent> events) {
 }
 
 void EventQueue::Wait(const Clock& clock, std::optional<Instant> deadline) {
+  WaitUntil(clock, deadline, /*heeds_events=*/true);
+}
+
+void EventQueue::WaitForWake(const Clock& clock, std::optional<Instant> deadline) {
+  WaitUntil(clock, deadline, /*heeds_events=*/false);
+}
+
+void EventQueue::WaitUntil(const Clock& clock, std::optional<Instant> deadline, bool heeds_events) {
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto ready = [this] { return is_woken_ || !events_.empty(); };
+  const auto ready = [this, heeds_events] {
+    return is_woken_ || (heeds_events && !events_.empty());
+  };
   if (!deadline) {
     has_events_.wait(lock, ready);
   } else if (const int64_t wait_us = (*deadline - clock.Now()).us; wait_us > 0) {

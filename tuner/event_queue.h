@@ -32,6 +32,8 @@ class EventQueue final : public IncomingSink {
 
   // Waits until there is an event, a Wake, or `clock` reaches `deadline`.
   void Wait(const Clock& clock, std::optional<Instant> deadline);
+  // Likewise until a Wake or `deadline`, whatever events there are.
+  void WaitForWake(const Clock& clock, std::optional<Instant> deadline);
   // At most `count_max`, in order of arrival.
   std::vector<HeadEvent> Drain(size_t count_max);
   // The workers that were heard of since the last call.
@@ -43,6 +45,7 @@ class EventQueue final : public IncomingSink {
 
  private:
   void Append(std::vector<HeadEvent> events);
+  void WaitUntil(const Clock& clock, std::optional<Instant> deadline, bool heeds_events);
 
   std::mutex mutex_;
   std::condition_variable has_events_;

@@ -4,11 +4,22 @@
 #include <map>
 #include <utility>
 
+#include "core/check.h"
 #include "core/limits.h"
 #include "tuner/artifact_path.h"
 #include "tuner/sweep_mark.h"
 
 namespace tune {
+namespace {
+
+constexpr Duration kTryHeldEvery = Seconds(1);
+
+std::optional<Instant> Earlier(std::optional<Instant> a, std::optional<Instant> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+}  // namespace
 
 Tuner::Tuner(Parts parts)
     : parts_(parts),
@@ -21,16 +32,14 @@ Tuner::Tuner(Parts parts, ExperimentId experiment, int64_t last_step) : Tuner(st
 }
 
 std::optional<Instant> Tuner::NextDeadline() const {
-  std::optional<Instant> next = parts_.controller.NextDeadline();
-  const std::optional<Instant> other = liveness_.NextDeadline();
-  if (other && (!next || *other < *next)) next = other;
-  return next;
+  if (held_) return Earlier(held_->next_try, liveness_.NextHeartbeat());
+  return Earlier(parts_.controller.NextDeadline(), liveness_.NextDeadline());
 }
 
 Status Tuner::Step(std::optional<Instant> wake_at) {
+  if (held_) return StepHeld(wake_at);
   const std::optional<Instant> deadline = parts_.controller.NextDeadline();
-  std::optional<Instant> until = NextDeadline();
-  if (wake_at && (!until || *wake_at < *until)) until = wake_at;
+  const std::optional<Instant> until = Earlier(NextDeadline(), wake_at);
   parts_.queue.Wait(parts_.clock, until);
 
   std::vector<HeadEvent> events = parts_.queue.Drain(limits::kEventsPerCommit);
@@ -46,23 +55,72 @@ Status Tuner::Step(std::optional<Instant> wake_at) {
 }
 
 Status Tuner::Take(const std::vector<HeadEvent>& events) {
+  TUNE_CHECK(!held_);
   const Instant now = parts_.clock.Now();
-  HeadTransition step = parts_.controller.Apply(events, now);  // Pure.
-  if (parts_.witness) parts_.witness(events, step);
-  std::vector<JournalStep> journal;
-  journal.reserve(step.sweeps.size());
-  std::vector<SweepStep> commit;
-  for (const auto& [sweep, rows] : step.sweeps) {
-    journal.push_back({steps_.at(sweep) + 1, now, EncodeStream(rows.stream)});
-    commit.push_back({sweep == ExperimentId{} ? nameless_ : sweep, journal.back(), rows});
+  Decided decided{parts_.controller.Apply(events, now), {}};  // Pure.
+  if (parts_.witness) parts_.witness(events, decided.step);
+  for (const auto& [sweep, rows] : decided.step.sweeps) {
+    decided.journal.push_back({steps_.at(sweep) + 1, now, EncodeStream(rows.stream)});
   }
-  TUNE_RETURN_IF_ERROR(parts_.store.CommitSteps(commit));  // Durable before visible.
-  for (const auto& [sweep, rows] : step.sweeps) {
+  const Status committed = Commit(decided);  // Durable before visible.
+  if (committed.ok()) {
+    Act(std::move(decided));
+    return OkStatus();
+  }
+  const bool is_full = committed.code() == StatusCode::kResourceExhausted;
+  if (!is_full || !parts_.outwaits_full_disk) return committed;
+  held_ = {std::move(decided), committed, now, now + kTryHeldEvery};
+  lines_.push_back({committed.message() +
+                    ". Nothing is taken until there is room; what runs goes on, and no lease runs "
+                    "out"});
+  return OkStatus();
+}
+
+Status Tuner::Commit(const Decided& decided) {
+  std::vector<SweepStep> commit;
+  for (const auto& [sweep, rows] : decided.step.sweeps) {
+    commit.push_back(
+        {sweep == ExperimentId{} ? nameless_ : sweep, decided.journal[commit.size()], rows});
+  }
+  return parts_.store.CommitSteps(commit);
+}
+
+// It is durable.
+void Tuner::Act(Decided decided) {
+  for (const auto& [sweep, rows] : decided.step.sweeps) {
     ++steps_.at(sweep);
     report_count_ += static_cast<int64_t>(rows.reports.size());
   }
-  Perform(std::move(step.actions));
-  return OkStatus();
+  Perform(std::move(decided.step.actions));
+}
+
+Status Tuner::StepHeld(std::optional<Instant> wake_at) {
+  const std::optional<Instant> until = Earlier(NextDeadline(), wake_at);
+  parts_.queue.WaitForWake(parts_.clock, until);
+  const Instant now = parts_.clock.Now();
+  liveness_.Excuse(Overslept(until.value_or(now), now));
+  HearWorkers(now);
+  SendHeartbeats(now);
+  if (now < held_->next_try) return OkStatus();
+  const Status committed = Commit(held_->decided);
+  if (committed.code() == StatusCode::kResourceExhausted) {
+    held_->why = committed;
+    held_->next_try = now + kTryHeldEvery;
+    return OkStatus();
+  }
+  if (!committed.ok()) return committed;
+  Held held = *std::exchange(held_, std::nullopt);
+  const Duration lasted = now - held.since;
+  Act(std::move(held.decided));
+  lines_.push_back({"the disk of the database has room again, after " + FormatDuration(lasted)});
+  // Before what came meanwhile.
+  return Take({HeadEvent{TunerSlept{lasted}}});
+}
+
+Status Tuner::WhyHeld() const {
+  TUNE_CHECK(held_);
+  return ResourceExhausted(held_->why.message() + ". Nothing is taken until there is room (since " +
+                           FormatInstant(held_->since) + ")");
 }
 
 // Their answers say what was decided before, so they need not wait for a commit.
@@ -77,16 +135,19 @@ void Tuner::DropEffectless(std::vector<HeadEvent>& events) {
   }
 }
 
-void Tuner::LookAtWorkers(Instant due, Instant now, std::vector<HeadEvent>& events) {
-  // What was due before this life began, or before the last look, is no sleep of ours.
+// What was due before this life began, or before the last look, is no sleep of ours.
+Duration Tuner::Overslept(Instant due, Instant now) {
   const Duration late = now - std::max(due, std::exchange(awake_at_, now));
-  if (late >= Duration{parts_.controller.lease().us / 2}) {
+  return late >= Duration{parts_.controller.lease().us / 2} ? late : Duration{};
+}
+
+void Tuner::LookAtWorkers(Instant due, Instant now, std::vector<HeadEvent>& events) {
+  if (const Duration late = Overslept(due, now); late.us > 0) {
     liveness_.Excuse(late);
     // Before what came in that time: what begins to be waited for now did not wait while we slept.
     events.insert(events.begin(), HeadEvent{TunerSlept{late}});
   }
-  for (const WorkerId worker : parts_.queue.TakeHeard()) liveness_.OnHeard(worker, now);
-  for (auto& [worker, use] : parts_.queue.TakeDeviceUse()) device_use_[worker] = std::move(use);
+  HearWorkers(now);
   LookAtCaches();
   for (const HeadEvent& event : events) {
     if (const auto* const gone = std::get_if<WorkerGone>(&event.event)) {
@@ -97,6 +158,15 @@ void Tuner::LookAtWorkers(Instant due, Instant now, std::vector<HeadEvent>& even
   for (const WorkerId worker : liveness_.TakeSilent(now)) {
     events.push_back({WorkerGone{worker, Departure::kSilent}});
   }
+  SendHeartbeats(now);
+}
+
+void Tuner::HearWorkers(Instant now) {
+  for (const WorkerId worker : parts_.queue.TakeHeard()) liveness_.OnHeard(worker, now);
+  for (auto& [worker, use] : parts_.queue.TakeDeviceUse()) device_use_[worker] = std::move(use);
+}
+
+void Tuner::SendHeartbeats(Instant now) {
   for (const WorkerId worker : liveness_.TakeDue(now)) {
     std::vector<ToWorker> beat;
     beat.push_back(Heartbeat{});

@@ -1,6 +1,11 @@
 // The loop that makes decisions true: drain events, decide, commit, act. The only place where an
 // action leaves the process, and it does so only after the commit that holds it.
 //
+// A head waits out a full disk under its database: the step that found no room is held, and tried
+// again each second. Until it is committed no event is taken and nothing leaves the process but
+// heartbeats, so that no lease runs out; trials go on to their next reports. To trials and to
+// workers that are away that time is a sleep of the tuner's (TunerSlept).
+//
 // Thread rule: one thread.
 #pragma once
 
@@ -39,6 +44,8 @@ class Tuner {
     EventQueue& queue;
     // Sees what came in, and what was decided, before it is committed; may be none.
     std::function<void(const std::vector<HeadEvent>&, const HeadTransition&)> witness = nullptr;
+    // Of a head. Else a full disk is an error of Step and Take.
+    bool outwaits_full_disk = false;
   };
 
   // Of several sweeps: each is begun.
@@ -58,8 +65,13 @@ class Tuner {
   Status Step(std::optional<Instant> wake_at);
 
   // Takes these events, and none from the queue, as a step of their own. Durable when it returns
-  // ok.
+  // ok and is not held. Requires that no step is held.
   Status Take(const std::vector<HeadEvent>& events);
+
+  // A step waits for room on the database's disk.
+  bool is_held() const { return held_.has_value(); }
+  // Since when, and what is wrong with the disk, for who asks for a change. Requires is_held().
+  Status WhyHeld() const;
 
   // When Step has something to do at the latest, if no event comes.
   std::optional<Instant> NextDeadline() const;
@@ -78,8 +90,28 @@ class Tuner {
   std::vector<Say> TakeLines() { return std::exchange(lines_, {}); }
 
  private:
-  // Whom was nothing heard of, and did we run ourselves?
+  // What a step has decided, and is to be committed.
+  struct Decided {
+    HeadTransition step;
+    std::vector<JournalStep> journal;  // Of each of its sweeps, in order.
+  };
+  struct Held {
+    Decided decided;
+    Status why;  // Of the last try.
+    Instant since;
+    Instant next_try;
+  };
+
+  Status Commit(const Decided& decided);
+  void Act(Decided decided);
+  Status StepHeld(std::optional<Instant> wake_at);
+  // How much later than it should have, the loop looks again, where that is much.
+  Duration Overslept(Instant due, Instant now);
+  // Queues WorkerSilent for workers past their lease, unless the tuner itself was suspended
+  // meanwhile.
   void LookAtWorkers(Instant due, Instant now, std::vector<HeadEvent>& events);
+  void HearWorkers(Instant now);
+  void SendHeartbeats(Instant now);
   void DropEffectless(std::vector<HeadEvent>& events);
   // What is removed here goes from the workers' caches, too.
   void LookAtCaches();
@@ -94,6 +126,7 @@ class Tuner {
   Liveness liveness_;
   EffectlessEvents effectless_;
   Instant awake_at_;  // When the loop last looked.
+  std::optional<Held> held_;
   std::vector<EndOfExperiment> ended_;
   int64_t report_count_ = 0;
   DeviceUseByWorker device_use_;

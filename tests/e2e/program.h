@@ -231,8 +231,8 @@ inline std::vector<std::string> Query(const TestFolder& folder, const std::strin
 
 // Asks until this is the answer. The database must be there.
 inline void WaitForRows(const TestFolder& folder, const std::string& sql,
-                        const std::vector<std::string>& rows) {
-  while (Query(folder, sql) != rows) {
+                        const std::vector<std::string>& rows, const std::string& db = "tune.db") {
+  while (Query(folder, sql, db) != rows) {
   }
 }
 

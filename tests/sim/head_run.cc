@@ -20,6 +20,7 @@
 #include "tests/sim/head_pool.h"
 #include "tests/sim/head_swarm.h"
 #include "tests/sim/head_witness.h"
+#include "tests/sim/planted_parts.h"
 #include "tuner/event_queue.h"
 #include "tuner/recovery.h"
 #include "tuner/search_problem.h"
@@ -34,8 +35,9 @@ constexpr Instant kStart{1'800'000'000'000'000};
 
 class HeadRun final : public WorkerLink, public ArtifactStore {
  public:
-  HeadRun(uint64_t seed, bool is_verbose)
+  HeadRun(uint64_t seed, bool is_verbose, PlantedFault planted)
       : swarm_(DrawHeadSwarm(seed)),
+        planted_fault_(planted),
         happenings_(kStart),
         trace_(happenings_, is_verbose),
         vfs_(disk_, seed),
@@ -71,16 +73,25 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
     result.commits = witness_.commit_count();
     result.commits_together = witness_.together_count();
     result.reports = witness_.report_count();
+    result.full_disks = full_disk_count_;
     return result;
   }
 
   // ---- what the tuner sends
 
   void Send(WorkerId worker, std::vector<ToWorker> messages) override {
-    if (!vfs_.is_dead()) pool_.Send(worker, std::move(messages));
+    if (vfs_.is_dead()) return;
+    for (const ToWorker& message : messages) {
+      if (!std::holds_alternative<Heartbeat>(message)) CheckMayAct();
+    }
+    pool_.Send(worker, std::move(messages));
   }
-  void Close(WorkerId worker) override { pool_.Close(worker); }
+  void Close(WorkerId worker) override {
+    CheckMayAct();
+    pool_.Close(worker);
+  }
   Status Remove(const std::string& path) override {
+    CheckMayAct();
     trace_.Note("checkpoint removed", {}, path);
     return OkStatus();
   }
@@ -95,6 +106,7 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
     Duration offset;
     std::unique_ptr<SqliteStore> sqlite;
     std::unique_ptr<WitnessedStore> store;
+    std::unique_ptr<Store> planted;  // Or null.
     Controller controller;
     EventQueue queue;
     std::unique_ptr<Tuner> tuner;
@@ -103,8 +115,14 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
     size_t queued_count = 0;
     Instant busy_until;
     bool is_step_scheduled = false;
+    bool is_held = false;  // As last seen.
     std::optional<Instant> wake_at;
   };
+
+  // While a step waits for room on the disk nobody may see more of the head than that it lives.
+  void CheckMayAct() {
+    if (witness_.is_in_doubt()) trace_.Fail("the head acts before the commit");
+  }
 
   int64_t IterationsOf(ExperimentId id) const {
     const auto found = witness_.sweeps().find(id);
@@ -184,8 +202,11 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
     if (!taken.apart.empty()) trace_.Fail("a sweep of the head's is taken for another tuner's");
     TUNE_ASSIGN_OR_RETURN(const WorkerId last, life.store->LastWorker());
     life.next_worker = WorkerId{last.value + 1};
-    life.tuner = std::make_unique<Tuner>(
-        Tuner::Parts{life.controller, *life.store, *this, *this, life.clock, life.queue});
+    life.planted = PlantInStore(planted_fault_, *life.store);
+    Store& store = life.planted != nullptr ? *life.planted : *life.store;
+    life.tuner = std::make_unique<Tuner>(Tuner::Parts{life.controller, store, *this, *this,
+                                                      life.clock, life.queue, nullptr,
+                                                      /*outwaits_full_disk=*/true});
     TUNE_ASSIGN_OR_RETURN(const auto experiments, life.store->ListExperiments());
     for (const StoredExperiment& experiment : experiments) {
       life.submitted.insert(NumberOf({experiment, {}, {}, {}}));
@@ -246,6 +267,11 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
       return false;
     }
     if (const auto broken = life_->controller.BrokenInvariant()) trace_.Fail(*broken);
+    const bool was_held = std::exchange(life_->is_held, life_->tuner->is_held());
+    if (life_->is_held && !was_held) {
+      trace_.Note("the head waits for room on its disk");
+      ++full_disk_count_;
+    }
     for (const EndOfExperiment& end : life_->tuner->TakeEnded()) {
       trace_.Note("sweep ended", {end.sweep.value, static_cast<int64_t>(end.status)});
       if (end.status == ExperimentStatus::kInterrupted) trace_.Fail("a sweep was interrupted");
@@ -277,7 +303,7 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
   void Submit(size_t number) {
     happenings_.After(Pause(2), [this, number] { Submit(number); });
     if (!IsUp() || life_->submitted.contains(number)) return;
-    if (life_->busy_until > happenings_.now()) return;
+    if (life_->busy_until > happenings_.now() || life_->tuner->is_held()) return;
     const Submission& one = swarm_.submissions[number];
     trace_.Note("submitted", {static_cast<int64_t>(number)});
     const auto document = ParseJson(one.spec);
@@ -296,6 +322,9 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
     wanted.created_at = life_->clock.Now();
     wanted.is_synced_later = true;
     const auto stored = life_->store->CreateExperiment(wanted);
+    const bool is_refused =
+        stored.status().code() == StatusCode::kResourceExhausted && !vfs_.is_dead();
+    if (is_refused) return trace_.Note("refused: the disk is full", {static_cast<int64_t>(number)});
     if (!stored.ok()) {
       After(stored.status());
       return;
@@ -340,8 +369,13 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
       }
     });
     Repeat(swarm_.disk_full, [this] {
+      const bool is_long = random_.NextBelow(2) == 0;
+      trace_.Note("disk full");
       vfs_.set_full(true);
-      happenings_.After(Pause(2), [this] { vfs_.set_full(false); });
+      happenings_.After(Pause(is_long ? swarm_.lease.seconds() : 2), [this] {
+        trace_.Note("disk has room");
+        vfs_.set_full(false);
+      });
     });
     Repeat(swarm_.disk_error,
            [this] { vfs_.FailAtCall(1 + static_cast<int64_t>(random_.NextBelow(40))); });
@@ -486,6 +520,7 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
   }
 
   const HeadSwarm swarm_;
+  const PlantedFault planted_fault_;
   Happenings happenings_;
   Trace trace_;
   SimulatedDisk disk_;
@@ -495,6 +530,7 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
   HeadPool pool_;
   std::unique_ptr<Life> life_;
   int64_t life_number_ = 0;
+  int64_t full_disk_count_ = 0;
   bool are_faults_on_ = true;
   bool dies_after_commit_ = false;
   bool loses_power_next_ = false;
@@ -503,6 +539,8 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
 
 }  // namespace
 
-HeadRunResult RunHead(uint64_t seed, bool is_verbose) { return HeadRun(seed, is_verbose).Run(); }
+HeadRunResult RunHead(uint64_t seed, bool is_verbose, PlantedFault planted) {
+  return HeadRun(seed, is_verbose, planted).Run();
+}
 
 }  // namespace tune::sim

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "tests/sim/planted_faults.h"
+
 namespace tune::sim {
 
 struct HeadRunResult {
@@ -18,9 +20,11 @@ struct HeadRunResult {
   int64_t commits = 0;
   int64_t commits_together = 0;  // Of several sweeps.
   int64_t reports = 0;
+  int64_t full_disks = 0;  // That it waited out.
 };
 
 // The same seed gives the same result, hash and all.
-HeadRunResult RunHead(uint64_t seed, bool is_verbose = false);
+HeadRunResult RunHead(uint64_t seed, bool is_verbose = false,
+                      PlantedFault planted = PlantedFault::kNone);
 
 }  // namespace tune::sim

@@ -22,12 +22,14 @@ TEST(HeadSimulator, NothingIsFoundInTwoHundredSeedsAndEachIsTheSameTwice) {
     sum.sweeps += result.sweeps;
     sum.reports += result.reports;
     sum.commits_together += result.commits_together;
+    sum.full_disks += result.full_disks;
   }
   // The seeds are about something.
   EXPECT_GT(sum.lives, 600);
   EXPECT_GT(sum.sweeps, 600);
   EXPECT_GT(sum.reports, 8'000);
   EXPECT_GT(sum.commits_together, 1'000);
+  EXPECT_GT(sum.full_disks, 50);
 }
 
 // Fixed seeds wear out. A day's seeds are its number times 1000 and the 99 after it.

@@ -41,6 +41,7 @@ void HeadWitness::Created(const StoredExperiment& experiment) {
 
 void HeadWitness::Committed(std::span<const SweepStep> steps) {
   if (steps.empty()) return;
+  in_doubt_.clear();
   ++commit_count_;
   together_count_ += steps.size() > 1 ? 1 : 0;
   for (const SweepStep& step : steps) Take(step.experiment, step.step, step.rows);

@@ -16,6 +16,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tests/forwarding_store.h"
 #include "tests/sim/trace.h"
 #include "tuner/controller.h"
 #include "tuner/store.h"
@@ -41,6 +42,8 @@ class HeadWitness {
   void Committed(std::span<const SweepStep> steps);
   // The store failed, or the process died before it could say.
   void InDoubt(std::span<const SweepStep> steps);
+  // A step has failed, and was not committed since: nothing of it, or after it, may be seen.
+  bool is_in_doubt() const { return !in_doubt_.empty(); }
   // What a new life finds, before it goes on.
   void Recovered(Store& store);
 
@@ -75,11 +78,11 @@ class HeadWitness {
 };
 
 // A store with the witness beside it.
-class WitnessedStore final : public Store {
+class WitnessedStore final : public ForwardingStore {
  public:
   // `dies`: whether the process has died, right after a commit.
   WitnessedStore(Store& inner, HeadWitness& witness, std::function<bool()> dies)
-      : inner_(inner), witness_(witness), dies_(std::move(dies)) {}
+      : ForwardingStore(inner), witness_(witness), dies_(std::move(dies)) {}
 
   Status CommitSteps(std::span<const SweepStep> steps) override {
     const Status status = inner_.CommitSteps(steps);
@@ -90,33 +93,8 @@ class WitnessedStore final : public Store {
     witness_.Committed(steps);
     return dies_() ? Unavailable("killed after a commit") : status;
   }
-  Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) override {
-    return inner_.CreateExperiment(experiment);
-  }
-  Status MakeDurable() override { return inner_.MakeDurable(); }
-  Result<std::vector<StoredExperiment>> ListExperiments() override {
-    return inner_.ListExperiments();
-  }
-  Result<std::vector<std::pair<TrialNumber, Configuration>>> ReadSuggestions(
-      ExperimentId id) override {
-    return inner_.ReadSuggestions(id);
-  }
-  Status EachStep(ExperimentId id, const StepTaker& take) override {
-    return inner_.EachStep(id, take);
-  }
-  Result<std::vector<TrialRow>> ReadTrials(ExperimentId id) override {
-    return inner_.ReadTrials(id);
-  }
-  Result<std::vector<ReportRow>> ReadReports(ExperimentId id) override {
-    return inner_.ReadReports(id);
-  }
-  Result<std::vector<WorkerRow>> ReadWorkers(ExperimentId id) override {
-    return inner_.ReadWorkers(id);
-  }
-  Result<WorkerId> LastWorker() override { return inner_.LastWorker(); }
 
  private:
-  Store& inner_;
   HeadWitness& witness_;
   const std::function<bool()> dies_;
 };

@@ -6,7 +6,7 @@
 namespace tune::sim {
 namespace {
 
-constexpr std::array<std::pair<PlantedFault, std::string_view>, 13> kNames = {{
+constexpr std::array<std::pair<PlantedFault, std::string_view>, 14> kNames = {{
     {PlantedFault::kAckBeforeCommit, "ack_before_commit"},
     {PlantedFault::kSyncSkipped, "sync_skipped"},
     {PlantedFault::kAnswerBeforeCommit, "answer_before_commit"},
@@ -19,6 +19,7 @@ constexpr std::array<std::pair<PlantedFault, std::string_view>, 13> kNames = {{
     {PlantedFault::kAnswerLost, "answer_lost"},
     {PlantedFault::kDeviceSharedTwice, "device_shared_twice"},
     {PlantedFault::kAwayNotInStream, "away_not_in_stream"},
+    {PlantedFault::kAckOnFullDisk, "ack_on_full_disk"},
     {PlantedFault::kCheckpointNotSent, "checkpoint_not_sent"},
 }};
 

@@ -21,6 +21,7 @@ enum class PlantedFault {
   kAnswerLost,               // One answer in a hundred is never sent.
   kDeviceSharedTwice,        // Every slice is of the first device.
   kAwayNotInStream,          // A sweep is not told which of its leases nobody hears.
+  kAckOnFullDisk,            // The store says ok where the disk is full, and writes later.
   kCheckpointNotSent,        // A machine without the tuner's disk keeps what it saved to itself.
 };
 

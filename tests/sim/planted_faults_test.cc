@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/sim/head_run.h"
 #include "tests/sim/scenarios.h"
 #include "tests/sim/swarm.h"
 #include "tests/sim/world.h"
@@ -38,6 +39,13 @@ TEST(PlantedFault, AnUnfencedLeaseIsFoundWhenAFrozenWorkerWakesUp) {
   EXPECT_EQ(sim::Run(swarm).finding, "");
   swarm.planted = PlantedFault::kLeaseNotFenced;
   EXPECT_NE(sim::Run(swarm).finding, "");
+}
+
+TEST(PlantedFault, AHeadThatActsBeforeTheCommitIsFoundWhenItsDiskIsFull) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    if (!RunHead(seed, false, PlantedFault::kAckOnFullDisk).finding.empty()) return;
+  }
+  FAIL() << "it was not found in 40 seeds";
 }
 
 INSTANTIATE_TEST_SUITE_P(

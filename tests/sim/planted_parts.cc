@@ -1,49 +1,16 @@
 #include "tests/sim/planted_parts.h"
 
+#include <deque>
 #include <optional>
 #include <utility>
 
 #include "search/searcher.h"
+#include "tests/forwarding_store.h"
 #include "tuner/recovery.h"
 #include "tuner/search_problem.h"
 
 namespace tune::sim {
 namespace {
-
-class ForwardingStore : public Store {
- public:
-  explicit ForwardingStore(Store& inner) : inner_(inner) {}
-  Result<StoredExperiment> CreateExperiment(const NewExperiment& experiment) override {
-    return inner_.CreateExperiment(experiment);
-  }
-  Status MakeDurable() override { return inner_.MakeDurable(); }
-  Status CommitSteps(std::span<const SweepStep> steps) override {
-    return inner_.CommitSteps(steps);
-  }
-  Result<std::vector<StoredExperiment>> ListExperiments() override {
-    return inner_.ListExperiments();
-  }
-  Result<std::vector<std::pair<TrialNumber, Configuration>>> ReadSuggestions(
-      ExperimentId experiment) override {
-    return inner_.ReadSuggestions(experiment);
-  }
-  Status EachStep(ExperimentId experiment, const StepTaker& take) override {
-    return inner_.EachStep(experiment, take);
-  }
-  Result<std::vector<TrialRow>> ReadTrials(ExperimentId experiment) override {
-    return inner_.ReadTrials(experiment);
-  }
-  Result<std::vector<ReportRow>> ReadReports(ExperimentId experiment) override {
-    return inner_.ReadReports(experiment);
-  }
-  Result<std::vector<WorkerRow>> ReadWorkers(ExperimentId experiment) override {
-    return inner_.ReadWorkers(experiment);
-  }
-  Result<WorkerId> LastWorker() override { return inner_.LastWorker(); }
-
- protected:
-  Store& inner_;
-};
 
 class AckingStore final : public ForwardingStore {
  public:
@@ -58,6 +25,34 @@ class AckingStore final : public ForwardingStore {
 
  private:
   std::optional<std::pair<JournalStep, Transition>> waiting_;
+};
+
+// Says ok where the disk is full, and writes when there is room.
+class FullDiskAckingStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Status CommitSteps(std::span<const SweepStep> steps) override {
+    while (!waiting_.empty() && Commit(waiting_.front()).ok()) waiting_.pop_front();
+    Status status =
+        waiting_.empty() ? inner_.CommitSteps(steps) : ResourceExhausted("it is still full");
+    if (status.code() != StatusCode::kResourceExhausted) return status;
+    std::vector<Saved>& saved = waiting_.emplace_back();
+    for (const SweepStep& step : steps) saved.push_back({step.experiment, step.step, step.rows});
+    return OkStatus();
+  }
+
+ private:
+  struct Saved {
+    ExperimentId experiment;
+    JournalStep step;
+    Transition rows;
+  };
+  Status Commit(const std::vector<Saved>& saved) {
+    std::vector<SweepStep> steps;
+    for (const Saved& one : saved) steps.push_back({one.experiment, one.step, one.rows});
+    return inner_.CommitSteps(steps);
+  }
+  std::deque<std::vector<Saved>> waiting_;
 };
 
 class TailSkippingStore final : public ForwardingStore {
@@ -99,6 +94,7 @@ class ForgetfulScheduler final : public TrialScheduler {
 
 std::unique_ptr<Store> PlantInStore(PlantedFault fault, Store& inner) {
   if (fault == PlantedFault::kAckBeforeCommit) return std::make_unique<AckingStore>(inner);
+  if (fault == PlantedFault::kAckOnFullDisk) return std::make_unique<FullDiskAckingStore>(inner);
   if (fault == PlantedFault::kJournalTailSkipped) {
     return std::make_unique<TailSkippingStore>(inner);
   }

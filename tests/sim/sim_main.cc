@@ -110,8 +110,9 @@ bool Parse(int argc, char** argv, Options& options) {
 
 // A head's seed, once more to compare the hash where that is asked for.
 HeadRunResult RunHeadSeed(const Options& options, uint64_t seed) {
-  HeadRunResult result = RunHead(seed, options.is_verbose);
-  if (options.is_twice && result.finding.empty() && RunHead(seed).hash != result.hash) {
+  HeadRunResult result = RunHead(seed, options.is_verbose, options.planted);
+  if (options.is_twice && result.finding.empty() &&
+      RunHead(seed, false, options.planted).hash != result.hash) {
     result.finding = "the same seed gave another trace";
   }
   return result;
@@ -176,7 +177,9 @@ RunResult RunAnySeed(const Options& options, uint64_t seed) {
     result.event_count = head.reports;
     result.commit_count = head.commits;
     result.tuner_lives = head.lives;
-    result.coverage = {{"sweep", head.sweeps}, {"commit of several sweeps", head.commits_together}};
+    result.coverage = {{"sweep", head.sweeps},
+                       {"commit of several sweeps", head.commits_together},
+                       {"full disk waited out", head.full_disks}};
     return result;
   }
   Swarm swarm = DrawSwarm(seed);

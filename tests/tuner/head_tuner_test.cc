@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/json.h"
+#include "tests/forwarding_store.h"
 #include "tests/tuner/temp_folder.h"
 #include "tests/tuner/tuner_parts.h"
 #include "tuner/recovery.h"
@@ -26,6 +27,7 @@ class Worker final : public WorkerLink {
 
   void Send(WorkerId /*worker*/, std::vector<ToWorker> messages) override {
     for (const ToWorker& message : messages) {
+      (std::holds_alternative<Heartbeat>(message) ? heartbeat_count : other_count) += 1;
       if (const auto* const welcome = std::get_if<Welcome>(&message)) {
         for (const SweepInfo& info : welcome->sweeps) knows_.insert(info.sweep);
       } else if (const auto* const info = std::get_if<SweepInfo>(&message)) {
@@ -40,6 +42,11 @@ class Worker final : public WorkerLink {
   }
   void Close(WorkerId /*worker*/) override {}
 
+  // What came from the tuner.
+  int64_t heartbeat_count = 0;
+  int64_t other_count = 0;
+
+  void Beat() { Push(Heartbeat{}); }
   void SayHello() {
     ++id_.value;
     Hello hello;
@@ -92,10 +99,20 @@ class Worker final : public WorkerLink {
   std::map<LeaseEpoch, Running> running_;
 };
 
+class FillableStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Status CommitSteps(std::span<const SweepStep> steps) override {
+    return is_full ? ResourceExhausted("tune.db: it is full") : inner_.CommitSteps(steps);
+  }
+  bool is_full = false;
+};
+
 class HeadTuner : public ::testing::Test {
  protected:
   struct Life {
     std::unique_ptr<SqliteStore> store;
+    std::unique_ptr<FillableStore> disk;
     EventQueue queue;
     std::unique_ptr<Controller> controller;
     std::unique_ptr<Tuner> tuner;
@@ -108,8 +125,10 @@ class HeadTuner : public ::testing::Test {
     ASSERT_TRUE(opened.ok()) << opened.status().message();
     life_->store = *std::move(opened);
     life_->controller = std::make_unique<Controller>(HeadOptions{Seconds(60), false});
-    life_->tuner = std::make_unique<Tuner>(
-        Tuner::Parts{*life_->controller, *life_->store, worker_, artifacts_, clock_, life_->queue});
+    life_->disk = std::make_unique<FillableStore>(*life_->store);
+    life_->tuner = std::make_unique<Tuner>(Tuner::Parts{*life_->controller, *life_->disk, worker_,
+                                                        artifacts_, clock_, life_->queue, nullptr,
+                                                        /*outwaits_full_disk=*/true});
     const auto experiments = life_->store->ListExperiments();
     ASSERT_TRUE(experiments.ok());
     for (const StoredExperiment& experiment : *experiments) Enlist(experiment);
@@ -232,6 +251,54 @@ TEST_F(HeadTuner, OneThatDiedGoesOnWithAllOfThemAndWithWhatTheWorkerRuns) {
     const auto trials = life_->store->ReadTrials(id);
     for (const TrialRow& trial : *trials) EXPECT_EQ(trial.attempts, 1);
   }
+}
+
+// Longer than a lease, and than its trials may be silent.
+TEST_F(HeadTuner, AFullDiskIsWaitedOutAndCostsNoTrialItsAttempt) {
+  Begin();
+  worker_.SayHello();
+  Step();
+  const ExperimentId id = Submit("first", 6, "limits: {no_progress: 5s}\n");
+  worker_.GoOn();
+  life_->disk->is_full = true;
+  const int64_t told = worker_.other_count;
+  Step();
+  ASSERT_TRUE(life_->tuner->is_held());
+  for (int i = 0; i < 90; ++i) {
+    clock_.now = clock_.now + Seconds(1);
+    worker_.Beat();
+    Step();
+  }
+  ASSERT_TRUE(life_->tuner->is_held());
+  EXPECT_EQ(life_->tuner->WhyHeld().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(worker_.other_count, told) << "nothing leaves before it is durable";
+  EXPECT_GE(worker_.heartbeat_count, 80) << "it hears that somebody is there";
+  EXPECT_EQ(life_->tuner->TakeLines().size(), 1u) << "said once";
+  EXPECT_TRUE(life_->store->ReadReports(id)->empty());
+
+  life_->disk->is_full = false;
+  clock_.now = clock_.now + Seconds(1);
+  Step();
+  EXPECT_FALSE(life_->tuner->is_held());
+  EXPECT_GT(worker_.other_count, told) << "its reports are answered";
+  RunToEnd();
+  ExpectWhole(id, 6);
+  const auto trials = life_->store->ReadTrials(id);
+  for (const TrialRow& trial : *trials) EXPECT_EQ(trial.attempts, 1);
+}
+
+TEST_F(HeadTuner, OneThatDiesWhileItsDiskIsFullHasTakenNothingOfWhatItHeld) {
+  Begin();
+  worker_.SayHello();
+  Step();
+  const ExperimentId id = Submit("first", 4);
+  worker_.GoOn();
+  life_->disk->is_full = true;
+  Step();
+  ASSERT_TRUE(life_->tuner->is_held());
+  life_.reset();
+  Begin();
+  EXPECT_TRUE(life_->store->ReadReports(id)->empty());
 }
 
 // Its attempts run on a worker that is none of its first life's.

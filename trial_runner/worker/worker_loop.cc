@@ -37,6 +37,7 @@ bool StartOnDevices(const std::vector<ToWorker>& messages) {
 
 constexpr Duration kClosePatience = Seconds(1);
 constexpr Duration kMemoryLookPause = Seconds(1);
+constexpr Duration kTellLossesEvery = Seconds(1);
 
 // "SIGSEGV".
 std::string SignalName(int signal) {
@@ -103,7 +104,9 @@ int WorkerLoop::Run(const TunerLinkFactory& connect) {
   while (!exit_status_) {
     int timeout_ms = -1;
     std::optional<Instant> deadline = core_.NextDeadline();
-    if (start_again_at_ && (!deadline || *start_again_at_ < *deadline)) deadline = start_again_at_;
+    for (const std::optional<Instant>& at : {start_again_at_, tell_losses_at_}) {
+      if (at && (!deadline || *at < *deadline)) deadline = at;
+    }
     if (deadline) {
       const int64_t wait_us = std::max<int64_t>(0, (*deadline - clock_.Now()).us);
       timeout_ms = static_cast<int>(std::min<int64_t>((wait_us + 999) / 1000, 60'000));
@@ -120,6 +123,7 @@ int WorkerLoop::Run(const TunerLinkFactory& connect) {
       StartWaiting();
       Perform();
     }
+    if (tell_losses_at_ && clock_.Now() >= *tell_losses_at_) TellLosses();
     if (clock_.Now() >= memory_seen_at_ + kMemoryLookPause) LookAtMemory(clock_.Now());
     if (!to_send_.empty()) link_->Send(std::exchange(to_send_, {}));
   }
@@ -259,6 +263,9 @@ void WorkerLoop::ReadOutput(ProcessId id) {
     if (count <= 0) return;
     for (OutputLog& log : trial.logs) {
       log.Append(std::string_view(buffer, static_cast<size_t>(count)));
+      if (log.has_untold_loss() && !tell_losses_at_) {
+        tell_losses_at_ = clock_.Now() + kTellLossesEvery;
+      }
     }
   }
 }
@@ -296,6 +303,7 @@ void WorkerLoop::Reap(ProcessId id) {
   kill(-pid, SIGKILL);
   int status = 0;
   TUNE_CHECK(waitpid(pid, &status, 0) == pid);
+  PutAside(std::move(found->second.logs));
   trials_.erase(found);
   if (ran_user_programs) EndOrphans();
   if (start_again_at_) start_again_at_ = clock_.Now();  // There is room now.
@@ -310,6 +318,30 @@ void WorkerLoop::Reap(ProcessId id) {
     end.exit_status = WEXITSTATUS(status);
   }
   core_.OnProcessEnded(id, end, clock_.Now());
+}
+
+// Their programs have ended, or are at another attempt: the disk may take later what is to be said
+// of them.
+void WorkerLoop::PutAside(std::vector<OutputLog> logs) {
+  for (OutputLog& log : logs) {
+    if (log.has_untold_loss()) short_logs_.push_back(std::move(log));
+  }
+  if (!short_logs_.empty()) TellLosses();
+}
+
+void WorkerLoop::TellLosses() {
+  bool is_any_untold = false;
+  const auto tell = [&is_any_untold](OutputLog& log) {
+    log.TellLoss();
+    is_any_untold |= log.has_untold_loss();
+  };
+  for (OutputLog& log : short_logs_) tell(log);
+  std::erase_if(short_logs_, [](const OutputLog& log) { return !log.has_untold_loss(); });
+  for (auto& [id, trial] : trials_) {
+    for (OutputLog& log : trial.logs) tell(log);
+  }
+  tell_losses_at_.reset();
+  if (is_any_untold) tell_losses_at_ = clock_.Now() + kTellLossesEvery;
 }
 
 // A process that runs users' programs ends all that they started. Should it be killed itself, what

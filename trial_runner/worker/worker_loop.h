@@ -80,6 +80,8 @@ class WorkerLoop {
   void Reap(ProcessId id);
   void EndOrphans();
   void LookAtMemory(Instant now);
+  void PutAside(std::vector<OutputLog> logs);
+  void TellLosses();
   DevicesSeen Interpret(const std::vector<DeviceReading>& readings) const;
 
   void Perform();
@@ -118,6 +120,8 @@ class WorkerLoop {
   std::map<ProcessId, Trial> trials_;
   std::map<ProcessId, WaitingStart> waiting_;
   std::optional<Instant> start_again_at_;  // Of the first that waits.
+  std::vector<OutputLog> short_logs_;      // Of attempts that are over; they do not say so yet.
+  std::optional<Instant> tell_losses_at_;  // Of all logs that are short.
   const TunerLinkFactory* connect_ = nullptr;
   std::unique_ptr<TunerLink> link_;
   std::vector<FromWorker> to_send_;

@@ -123,8 +123,10 @@ void WorkerLoop::Do(const KeepOutput& effect) {
       logs.emplace_back(path);
     } else {
       logs.push_back(std::move(*kept));
+      open.erase(kept);
     }
   }
+  PutAside(std::move(found->second.logs));
   found->second.logs = std::move(logs);
 }
 
@@ -171,6 +173,7 @@ void WorkerLoop::Do(const LeaveSweep& effect) {
 
 void WorkerLoop::Do(const SendLog& effect) {
   if (effect.is_last) ReadOutput(effect.process);
+  TellLosses();  // Before the log is read.
   if (!effect.folder.empty()) return carrier_->SendFiles(effect);
   logs_->Send(effect);
 }

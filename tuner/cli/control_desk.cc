@@ -28,6 +28,10 @@ ControlAnswer WithinBounds(std::vector<std::string> lines) {
   return {OkStatus(), std::move(lines)};
 }
 
+bool IsChange(ControlVerb verb) {
+  return ChangesSweep(verb) || verb == ControlVerb::kSubmit || verb == ControlVerb::kClusterDown;
+}
+
 }  // namespace
 
 ControlDesk::ControlDesk(const std::string& folder, const Parts& parts) : parts_(parts) {
@@ -50,6 +54,10 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
     server_->Answer(arrival.client, {FailedPrecondition("meant for another tuner (pid " +
                                                         std::to_string(request.tuner) + ")"),
                                      {}});
+    return OkStatus();
+  }
+  if (parts_.tuner.is_held() && IsChange(request.verb)) {
+    server_->Answer(arrival.client, {parts_.tuner.WhyHeld(), {}});
     return OkStatus();
   }
   if (request.verb == ControlVerb::kSubmit) return Submit(arrival);
@@ -110,8 +118,16 @@ Status ControlDesk::Take(const ControlServer::Arrival& arrival, ExperimentId id,
   }
   const std::string verb = std::string("tune ") + ControlVerbName(arrival.request.verb) + ": ";
   for (const std::string& line : plan->lines) lines_.push_back(verb + line);
-  server_->Answer(arrival.client, {OkStatus(), std::move(plan->lines)});
+  server_->Answer(arrival.client, OnceDurable({OkStatus(), std::move(plan->lines)}));
   return OkStatus();
+}
+
+// What was taken a moment ago may have found the disk full.
+ControlAnswer ControlDesk::OnceDurable(ControlAnswer answer) const {
+  if (!answer.status.ok() || !parts_.tuner.is_held()) return answer;
+  return {ResourceExhausted("it takes effect once there is room, unless the head ends before: " +
+                            parts_.tuner.WhyHeld().message()),
+          {}};
 }
 
 Status ControlDesk::Submit(const ControlServer::Arrival& arrival) {
@@ -180,7 +196,7 @@ ControlAnswer ControlDesk::DoAtRest(const ControlRequest& request) {
   }
   Result<std::vector<std::string>> lines = parts_.head->DoAtRest(request);
   if (!lines.ok()) return {lines.status(), {}};
-  return {OkStatus(), *std::move(lines)};
+  return OnceDurable({OkStatus(), *std::move(lines)});
 }
 
 std::optional<ExperimentId> ControlDesk::Find(const std::string& sweep) const {

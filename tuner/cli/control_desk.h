@@ -85,6 +85,7 @@ class ControlDesk {
   ControlAnswer TellCluster(const ControlRequest& request);
   ControlAnswer Label(const ControlRequest& request);
   ControlAnswer DoAtRest(const ControlRequest& request);
+  ControlAnswer OnceDurable(ControlAnswer answer) const;
   // The open sweep of that name.
   std::optional<ExperimentId> Find(const std::string& sweep) const;
   ControlAnswer Tell(ControlVerb verb, const SweepView& view) const;

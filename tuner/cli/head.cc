@@ -153,7 +153,8 @@ Status Head::Open() {
                                              options_.token_validity, options_.checkpoint_bytes_max,
                                              has_local_worker(), WorkerId{last_worker.value + 1}},
                                             clock_, queue_));
-  tuner_.emplace(Tuner::Parts{controller_, store_, doors_->gateway(), artifacts_, clock_, queue_});
+  tuner_.emplace(Tuner::Parts{controller_, store_, doors_->gateway(), artifacts_, clock_, queue_,
+                              /*witness=*/nullptr, /*outwaits_full_disk=*/true});
   sweeps_.emplace(HeadSweeps::Parts{options_.db_path, options_.program_dir, local_, store_, clock_,
                                     controller_, *doors_, *tuner_, queue_, artifacts_,
                                     options_.keep});
@@ -181,8 +182,8 @@ Status Head::Step() {
   SayNews();
   LookAtPage();
   for (const EndOfExperiment& end : tuner_->TakeEnded()) sweeps_->Leave(end);
-  TUNE_RETURN_IF_ERROR(sweeps_->Look());
-  if (pools_ != nullptr) TUNE_RETURN_IF_ERROR(pools_->Look());
+  if (!tuner_->is_held()) TUNE_RETURN_IF_ERROR(sweeps_->Look());
+  if (pools_ != nullptr && !tuner_->is_held()) TUNE_RETURN_IF_ERROR(pools_->Look());
   return LookAtLocalWorker();
 }
 

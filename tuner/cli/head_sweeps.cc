@@ -105,6 +105,7 @@ Status HeadSweeps::TakeUp(const TakenUp& taken) {
     TUNE_RETURN_IF_ERROR(parts_.tuner.Take(events));
   }
   for (const StoredExperiment& experiment : taken.apart) {
+    if (parts_.tuner.is_held()) return parts_.tuner.WhyHeld();
     const Result<int64_t> last_step =
         EnlistStored(experiment, artifacts_dir_, parts_.store, parts_.controller);
     if (!last_step.ok()) {
@@ -154,6 +155,7 @@ Status HeadSweeps::LookAtInterrupted() {
   for (auto entry = interrupted_.begin(); entry != interrupted_.end();) {
     const auto& [name, due] = *entry++;
     if (parts_.clock.Now() < due) continue;
+    if (parts_.tuner.is_held()) return OkStatus();
     ControlRequest request;
     request.verb = ControlVerb::kResume;
     request.sweep = name;
@@ -284,6 +286,10 @@ Status HeadSweeps::LookAtOrder() {
     if (view->state == AfterState::kWaits) {
       ++entry;
       continue;
+    }
+    if (parts_.tuner.is_held()) {
+      is_order_due_ = true;
+      return OkStatus();
     }
     const bool may_begin = view->state == AfterState::kMayBegin;
     LogOfHead(NameOf(id) + (may_begin ? " begins" : " is stopped: " + view->sentence));

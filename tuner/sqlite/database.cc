@@ -168,7 +168,7 @@ Status Database::Error(int code) const {
       path_ + ": " + (connection_ ? sqlite3_errmsg(connection_.get()) : sqlite3_errstr(code));
   switch (code & 0xff) {
     case SQLITE_FULL:
-      return ResourceExhausted(words + "; free some space and go on with tune resume");
+      return ResourceExhausted(words + "; free some space");
     case SQLITE_IOERR:
       // A quota or a file size limit comes as this, too; SQLite does not keep the errno.
       return Internal(
