@@ -101,7 +101,9 @@ Status Tuner::StepHeld(std::optional<Instant> wake_at) {
   liveness_.Excuse(Overslept(until.value_or(now), now));
   HearWorkers(now);
   SendHeartbeats(now);
-  if (now < held_->next_try) return OkStatus();
+  // A clock that is set back puts nothing off.
+  const Duration wait = held_->next_try - now;
+  if (wait.us > 0 && wait <= kTryHeldEvery) return OkStatus();
   const Status committed = Commit(held_->decided);
   if (committed.code() == StatusCode::kResourceExhausted) {
     held_->why = committed;
@@ -110,7 +112,7 @@ Status Tuner::StepHeld(std::optional<Instant> wake_at) {
   }
   if (!committed.ok()) return committed;
   Held held = *std::exchange(held_, std::nullopt);
-  const Duration lasted = now - held.since;
+  const Duration lasted = std::max(Duration{}, now - held.since);
   Act(std::move(held.decided));
   lines_.push_back({"the disk of the database has room again, after " + FormatDuration(lasted)});
   // Before what came meanwhile.

@@ -15,7 +15,6 @@ namespace tune::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using Rows = std::vector<std::string>;
 
@@ -84,9 +83,10 @@ TEST_F(FullDisk, AHeadWaitsForRoomAndWhatItRunsGoesOn) {
   EXPECT_TRUE(Succeeded(Tune({"wait", "long"})));
   EXPECT_EQ(Query(folder_, "select attempts from trials", "small/tune.db"), (Rows{"1", "1"}));
   ASSERT_TRUE(Succeeded(Tune({"submit", "--name", "next", "--", "true"})));
-  const ProgramResult log = Tune({"logs", "long"});
-  EXPECT_THAT(log.out,
-              ContainsRegex("\\[[0-9]+ bytes are missing here: the disk took no writes\\]"));
+  // Its worker says it when there is room, be the program over or not.
+  while (Tune({"logs", "long"}).out.find(" bytes are missing here: the disk took no writes]") ==
+         std::string::npos) {
+  }
 }
 
 TEST_F(FullDisk, AHeadThatIsKilledMeanwhileLosesNothingThatItHasSaid) {

@@ -211,6 +211,10 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
     for (const StoredExperiment& experiment : experiments) {
       life.submitted.insert(NumberOf({experiment, {}, {}, {}}));
     }
+    interrupted_.clear();
+    for (const StoredExperiment& experiment : experiments) {
+      if (experiment.status == ExperimentStatus::kInterrupted) ResumeSoon(experiment.id);
+    }
     for (const auto& [id, last_step] : taken.last_steps) life.tuner->Begin(id, last_step);
     if (!taken.last_steps.empty()) {
       TUNE_RETURN_IF_ERROR(life.tuner->Take({HeadEvent{TunerRestarted{true}}}));
@@ -274,13 +278,43 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
     }
     for (const EndOfExperiment& end : life_->tuner->TakeEnded()) {
       trace_.Note("sweep ended", {end.sweep.value, static_cast<int64_t>(end.status)});
-      if (end.status == ExperimentStatus::kInterrupted) trace_.Fail("a sweep was interrupted");
       life_->controller.Release(end.sweep);
+      if (end.status == ExperimentStatus::kInterrupted) ResumeSoon(end.sweep);
     }
     for (const Say& say : life_->tuner->TakeLines()) {
       if (trace_.is_verbose()) trace_.Print("head says: " + say.text);
     }
     return true;
+  }
+
+  // As the head does with what was interrupted, beside workers that are there.
+  void ResumeSoon(ExperimentId id) {
+    interrupted_.insert(id);
+    happenings_.After(Pause(2), [this, id, number = life_number_] {
+      if (!IsUp() || number != life_number_) return;
+      if (life_->busy_until > happenings_.now() || life_->tuner->is_held()) return ResumeSoon(id);
+      const Status resumed = Resume(id);
+      if (!resumed.ok() && !vfs_.is_dead() && !are_faults_on_) {
+        trace_.Fail("a sweep is not resumed: " + resumed.message());
+      }
+      if (After(resumed)) ScheduleDeadline();
+    });
+  }
+
+  Status Resume(ExperimentId id) {
+    TUNE_ASSIGN_OR_RETURN(const auto experiments, life_->store->ListExperiments());
+    for (const StoredExperiment& experiment : experiments) {
+      if (experiment.id != id) continue;
+      trace_.Note("resumed", {id.value});
+      TUNE_ASSIGN_OR_RETURN(
+          const int64_t last_step,
+          EnlistStored(experiment, kArtifactsDir, *life_->store, life_->controller));
+      life_->tuner->Begin(id, last_step);
+      interrupted_.erase(id);
+      TUNE_RETURN_IF_ERROR(life_->tuner->Take({HeadEvent{TunerRestarted{}, id}}));
+      if (!are_faults_on_) PushUnpause();
+    }
+    return OkStatus();
   }
 
   void Die(bool loses_power) {
@@ -395,6 +429,9 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
       Push(WorkerDrainRequested{*worker}, {});
     });
     Repeat(swarm_.command, [this] { Command(); });
+    Repeat(swarm_.interrupt, [this] {
+      if (const auto id = OneThatIsOpen()) Tell(InterruptRequested{}, *id);
+    });
   }
 
   void Kill(bool loses_power) {
@@ -404,12 +441,18 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
     Die(loses_power);
   }
 
-  // Somebody says something to a sweep that is open.
-  void Command() {
-    if (life_ == nullptr || life_->controller.sweeps().empty()) return;
+  std::optional<ExperimentId> OneThatIsOpen() {
+    if (life_ == nullptr || life_->controller.sweeps().empty()) return std::nullopt;
     auto open = life_->controller.sweeps().begin();
     std::advance(open, random_.NextBelow(life_->controller.sweeps().size()));
-    const ExperimentId id = open->first;
+    return open->first;
+  }
+
+  // Somebody says something to a sweep that is open.
+  void Command() {
+    const std::optional<ExperimentId> drawn = OneThatIsOpen();
+    if (!drawn) return;
+    const ExperimentId id = *drawn;
     const HeadWitness::Sweep& sweep = witness_.sweeps().at(id);
     std::optional<TrialNumber> trial;
     if (!sweep.trials.empty() && random_.NextBelow(2) == 0) {
@@ -468,7 +511,7 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
   bool IsOver() const {
     if (are_faults_on_ || !IsUp()) return false;
     return life_->submitted.size() == swarm_.submissions.size() &&
-           life_->controller.sweeps().empty();
+           life_->controller.sweeps().empty() && interrupted_.empty();
   }
 
   void CheckEnd() {
@@ -534,7 +577,8 @@ class HeadRun final : public WorkerLink, public ArtifactStore {
   bool are_faults_on_ = true;
   bool dies_after_commit_ = false;
   bool loses_power_next_ = false;
-  std::set<ExperimentId> disturbed_;  // Somebody stopped something of them.
+  std::set<ExperimentId> interrupted_;  // To be resumed in this life.
+  std::set<ExperimentId> disturbed_;    // Somebody stopped something of them.
 };
 
 }  // namespace

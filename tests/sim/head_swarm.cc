@@ -81,7 +81,8 @@ HeadSwarm DrawHeadSwarm(uint64_t seed) {
   }
   for (Duration* const fault :
        {&swarm.kill, &swarm.kill_in_commit, &swarm.power_loss, &swarm.disk_full, &swarm.disk_error,
-        &swarm.stop, &swarm.worker_kill, &swarm.cut, &swarm.unfit, &swarm.drain, &swarm.command}) {
+        &swarm.stop, &swarm.worker_kill, &swarm.cut, &swarm.unfit, &swarm.drain, &swarm.command,
+        &swarm.interrupt}) {
     if (below(2) == 0) *fault = Seconds(swarm.fault_time.seconds() * random.NextUniform(0.05, 1));
   }
   return swarm;

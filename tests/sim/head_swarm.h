@@ -34,7 +34,7 @@ struct HeadSwarm {
   bool has_clock_jumps = false;
   // Mean times between faults; 0: never.
   Duration kill, kill_in_commit, power_loss, disk_full, disk_error, stop;
-  Duration worker_kill, cut, unfit, drain, command;
+  Duration worker_kill, cut, unfit, drain, command, interrupt;
 };
 
 HeadSwarm DrawHeadSwarm(uint64_t seed);
