@@ -123,12 +123,14 @@ std::optional<ExperimentId> LeaseGiver::HeldBackFor(ExperimentId id) const {
   const LeaseTable& leases = board_.cluster().leases();
   const std::set<WorkerId> unfit = sweep.UnfitWorkers();
   if (!request || !leases.HasRoom(*request, unfit)) return std::nullopt;
-  std::vector<ExperimentId> before;
+  std::vector<HeldRoom> held;
   for (const ExperimentId other : Order()) {
     if (other == id) break;
-    before.push_back(other);
-    std::set<WorkerId> closed =
-        ClosedByReserves(ReservedBefore(id, before), *request, leases.Views(), unfit);
+    const OpenSweep& before = *board_.Find(other);
+    const int64_t trials = UnmetTrials(before);
+    if (trials == 0) continue;
+    held.push_back({before.sweep.Request(), trials, before.UnfitWorkers()});
+    std::set<WorkerId> closed = ClosedByReserves(held, *request, leases.Views(), unfit);
     closed.insert(unfit.begin(), unfit.end());
     if (!leases.HasRoom(*request, closed)) return other;
   }

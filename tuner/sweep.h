@@ -78,7 +78,6 @@ class Sweep {
   const TrialScheduler& scheduler() const { return *scheduler_; }
   const CheckpointRetention& checkpoints() const { return retention_; }
   const SweepLeases& leases() const { return held_; }
-  // Trials that wait for their next attempt to be due.
   int64_t backing_off_count() const { return static_cast<int64_t>(backing_off_.size()); }
   bool is_paused() const { return is_paused_; }
   const DoubtWatch& doubts() const { return doubts_; }

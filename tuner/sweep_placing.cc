@@ -245,6 +245,7 @@ namespace {
 
 // limits.unplaceable is in its space file; what is not said is the default.
 bool SaysHowLongToWait(const ExperimentSpec& spec) {
+  if (!spec.document.is_map()) return false;
   const Value* const limits = spec.document.Find("limits");
   return limits != nullptr && limits->is_map() && limits->Find("unplaceable") != nullptr;
 }

@@ -589,12 +589,12 @@ class Acting(unittest.TestCase):
             ({"stop": {"trail": 3}}, 400, "invalid_argument", "stop: unknown key 'trail'"),
             ({"stop": 3}, 400, "invalid_argument", "stop: read 3, expected an object"),
             ({"halt": {}}, 400, "invalid_argument", "unknown key 'halt'"),
-            ({"stop": {}, "pause": {}}, 400, "invalid_argument", "expected one of pause, unpause, stop, set, drain, note, resume and delete"),
+            ({"stop": {}, "pause": {}}, 400, "invalid_argument", "expected one of pause, unpause, stop, set, drain, note, resume, delete and again"),
             ({"tuner": 1}, 400, "invalid_argument", "the verb is missing"),
             ({"delete": {}}, 409, "failed_precondition", "no head holds the database; from a terminal: tune delete small"),
             ({"resume": {}}, 409, "failed_precondition", "no head holds the database; from a terminal: tune resume small"),
             ({"submit": {}}, 400, "invalid_argument", "submit: spec is missing"),
-            ({"devices": {}}, 400, "invalid_argument", "devices: expected one of pause, unpause, stop, set, drain, note, resume and delete"),
+            ({"devices": {}}, 400, "invalid_argument", "devices: expected one of pause, unpause, stop, set, drain, note, resume, delete and again"),
             ([], 400, "invalid_argument", "the body: expected one of pause"),
             ("{\"stop\": ", 400, "invalid_argument", "the body: 1:10: "),
             ("", 400, "invalid_argument", "the body: "),
@@ -1072,6 +1072,7 @@ class ForClientsElsewhere(unittest.TestCase):
     def test_one_key_leaves_a_quarter_of_the_places_to_others(self):
         viewer = hashlib.sha256(("tune page viewer 1 " + self.page.key).encode()).hexdigest()[:32]
         Path(self.folder, "space.yaml").write_text(ENDLESS)
+        Path(self.folder, "p.sh").write_text("while :; do sleep 1; done\n")
         subprocess.run([TUNE, "submit", "space.yaml"], cwd=self.folder, check=True, capture_output=True, timeout=60)
 
         def follow(key):
@@ -1178,7 +1179,7 @@ class ForClientsElsewhere(unittest.TestCase):
         self.assertEqual(self.page.act({"again": changed}), (200, {"ok": ["longer"]}))
         longer = self.over("longer")
         self.assertEqual((longer["seed"], longer["spec"]["priority"], longer["counts"]), ("7", 4, {"TERMINATED": 3}))
-        self.assertTrue(all(2 <= trial["x"] <= 3 for trial in self.page.trials("longer")))
+        self.assertTrue(all(2 <= trial["config"]["x"] <= 3 for trial in self.page.trials("longer")))
         for wrong, status in (({"samples": 0}, 400), ({"sample": 1}, 400), ({"settings": ["metric"]}, 400), ({"settings": "x"}, 400),
                               ({"settings": ["mode=best"]}, 400), ({"name": "a/b"}, 400), ({"seed": 7}, 400)):
             self.assertEqual(self.page.act({"again": wrong})[0], status, wrong)

@@ -223,7 +223,9 @@ TEST_F(FaultVfsTest, ASweepThatIsSyncedLaterOutlivesAPowerCutFromTheNextCommitOn
     wanted.is_synced_later = true;
     const auto created = (*store)->CreateExperiment(wanted);
     TUNE_CHECK(created.ok());
-    if (then == Then::kMakeDurable) EXPECT_TRUE((*store)->MakeDurable().ok());
+    if (then == Then::kMakeDurable) {
+      EXPECT_TRUE((*store)->MakeDurable().ok());
+    }
     if (then == Then::kCommit) {
       EXPECT_TRUE((*store)->Commit(created->id, {1, Instant{}, "[]"}, {}).ok());
     }

@@ -7,6 +7,7 @@
 #include "core/hash.h"
 #include "core/json.h"
 #include "core/posix/environment.h"
+#include "core/posix/real_clock.h"
 #include "trial_runner/secrets.h"
 #include "tuner/cli/head_link.h"
 #include "tuner/cli/sweep_lookup.h"
