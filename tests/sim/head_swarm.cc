@@ -81,9 +81,12 @@ HeadSwarm DrawHeadSwarm(uint64_t seed) {
   }
   for (Duration* const fault :
        {&swarm.kill, &swarm.kill_in_commit, &swarm.power_loss, &swarm.disk_full, &swarm.disk_error,
-        &swarm.stop, &swarm.worker_kill, &swarm.cut, &swarm.unfit, &swarm.drain, &swarm.command,
-        &swarm.interrupt}) {
+        &swarm.stop, &swarm.worker_kill, &swarm.cut, &swarm.unfit, &swarm.drain, &swarm.command}) {
     if (below(2) == 0) *fault = Seconds(swarm.fault_time.seconds() * random.NextUniform(0.05, 1));
+  }
+  // Rarer than the others: a sweep that is interrupted often leaves little to a full disk.
+  if (below(4) == 0) {
+    swarm.interrupt = Seconds(swarm.fault_time.seconds() * random.NextUniform(0.05, 1));
   }
   return swarm;
 }
