@@ -34,7 +34,7 @@ struct AttemptRef {
 
 // A checkpoint that is durable on disk when it is told of.
 struct CheckpointRef {
-  std::string path;  // Absolute folder.
+  std::string path;  // Absolute folder, or in an object store, "s3://bucket/...".
   int64_t bytes = 0;
   std::string checksum;  // Hexadecimal, over its manifest.
   friend bool operator==(const CheckpointRef&, const CheckpointRef&) = default;
@@ -136,10 +136,11 @@ struct DeviceUse {
 
 // A sign of life, in both directions. From a worker with the devices' memory as last seen: for
 // people, it decides nothing; and with some of the checkpoints in its cache, all of them in turn:
-// it is told to remove what the tuner has removed.
+// it is told to remove what the tuner has removed. Likewise for people: what checkpoints wait for.
 struct Heartbeat {
   std::vector<DeviceUse> devices = {};
   std::vector<std::string> cached = {};  // The tuner's paths.
+  std::string waits_for = {};            // One line; empty: nothing waits.
 };
 inline constexpr size_t kCachedPerHeartbeatMax = 64;
 

@@ -64,9 +64,9 @@ Result<S3Address> ParseS3Url(std::string_view url) {
   if (HasOddPart(address.key)) {
     return InvalidArgument(read + ": no part of the prefix may be empty, '.' or '..'");
   }
-  if (address.key.size() > limits::kS3PrefixBytesMax) {
+  if (address.key.size() > limits::kS3KeyBytesMax) {
     return InvalidArgument(read + ": the prefix has more than " +
-                           std::to_string(limits::kS3PrefixBytesMax) + " bytes");
+                           std::to_string(limits::kS3KeyBytesMax) + " bytes");
   }
   return address;
 }

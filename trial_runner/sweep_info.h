@@ -31,6 +31,8 @@ struct SweepInfo {
   std::vector<std::string> constrained = {};   // Metrics that constraints name.
   // Who submitted it has its folder on another machine than the tuner's: nobody shares that.
   bool is_elsewhere = false;
+  // Its checkpoints are kept below this, "s3://bucket/prefix/name"; empty: on the tuner's disk.
+  std::string bucket = {};
   friend bool operator==(const SweepInfo&, const SweepInfo&) = default;
 };
 

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "trial_runner/s3_address.h"
+
 namespace tune {
 
 std::string ArtifactsDirOf(const std::string& db_path) {
@@ -45,6 +47,7 @@ std::string TrialFolder(const std::string& artifacts_dir, const std::string& exp
 
 std::string PresentPath(const std::string& path, const std::string& artifacts_dir,
                         const std::string& experiment, int64_t trial) {
+  if (IsS3Url(path)) return path;
   const std::optional<std::string> rest = WithinTrialFolder(path, experiment, trial);
   return rest ? TrialFolder(artifacts_dir, experiment, trial) + "/" + *rest : path;
 }

@@ -30,7 +30,7 @@ std::string TrialFolder(const std::string& artifacts_dir, const std::string& exp
                         int64_t trial);
 
 // Where a stored path lies below the present artifacts folder; the path itself when it was never
-// below a trial's.
+// below a trial's, or is in an object store.
 std::string PresentPath(const std::string& path, const std::string& artifacts_dir,
                         const std::string& experiment, int64_t trial);
 

@@ -82,6 +82,7 @@ void EventQueue::Push(std::vector<Incoming> messages) {
       if (beat != nullptr && !beat->cached.empty()) {
         cached_[message.worker] = std::move(beat->cached);
       }
+      if (beat != nullptr) NoteWait(message.worker, std::move(beat->waits_for));
     }
   }
   for (Incoming& message : messages) {
@@ -103,6 +104,23 @@ std::map<WorkerId, std::vector<DeviceUse>> EventQueue::TakeDeviceUse() {
 std::map<WorkerId, std::vector<std::string>> EventQueue::TakeCached() {
   const std::lock_guard lock(mutex_);
   return std::exchange(cached_, {});
+}
+
+std::map<WorkerId, std::string> EventQueue::TakeWaits() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(new_waits_, {});
+}
+
+// With the lock.
+void EventQueue::NoteWait(WorkerId worker, std::string why) {
+  const auto before = waits_.find(worker);
+  if (why == (before == waits_.end() ? "" : before->second)) return;
+  new_waits_[worker] = why;
+  if (why.empty()) {
+    waits_.erase(worker);
+  } else {
+    waits_[worker] = std::move(why);
+  }
 }
 
 void EventQueue::PushEvent(Event event, ExperimentId sweep) {

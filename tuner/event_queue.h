@@ -42,9 +42,12 @@ class EventQueue final : public IncomingSink {
   std::map<WorkerId, std::vector<DeviceUse>> TakeDeviceUse();
   // Likewise of the checkpoints in their caches.
   std::map<WorkerId, std::vector<std::string>> TakeCached();
+  // Likewise what checkpoints wait for, where it is another thing than was told before.
+  std::map<WorkerId, std::string> TakeWaits();
 
  private:
   void Append(std::vector<HeadEvent> events);
+  void NoteWait(WorkerId worker, std::string why);
   void WaitUntil(const Clock& clock, std::optional<Instant> deadline, bool heeds_events);
 
   std::mutex mutex_;
@@ -56,6 +59,8 @@ class EventQueue final : public IncomingSink {
   std::set<WorkerId> heard_;
   std::map<WorkerId, std::vector<DeviceUse>> device_use_;
   std::map<WorkerId, std::vector<std::string>> cached_;
+  std::map<WorkerId, std::string> waits_;      // As last told; none: nothing.
+  std::map<WorkerId, std::string> new_waits_;  // Since the last call.
 };
 
 }  // namespace tune

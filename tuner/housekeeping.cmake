@@ -4,6 +4,7 @@ tune_library(tune_housekeeping
     provenance.cc
     cli/artifact_cleanup.cc
     cli/backup_command.cc
+    cli/bucket_cleanup.cc
     cli/cgroup_limits.cc
     cli/database_check.cc
     cli/delete_command.cc
@@ -16,4 +17,4 @@ tune_library(tune_housekeeping
     cli/machine_check.cc
     cli/program_output.cc
     cli/stored_ask_tell.cc
-  DEPS tune_queries tune_spec tune_json_lines tune_controller tune_devices tune_export tune_package tune_trial_process tune_core_posix)
+  DEPS tune_bucket tune_queries tune_spec tune_json_lines tune_controller tune_devices tune_export tune_package tune_trial_process tune_core_posix)

@@ -23,6 +23,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/retrain_rows.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/setting_text.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/status_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/stored_checkpoint.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/stored_doubts.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/stored_importance.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/stored_snapshot.cc
@@ -36,4 +37,4 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_lookup.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/trial_listing.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/why_command.cc
-  DEPS tune_checkpoint_place tune_core tune_sweep_labels tune_core_posix tune_control tune_device_status tune_doubts tune_fusion tune_lane_speeds tune_repeated_runs tune_search_problem tune_sqlite tune_artifacts tune_search tune_spec tune_schedulers)
+  DEPS tune_bucket tune_checkpoint_place tune_core tune_sweep_labels tune_core_posix tune_control tune_device_status tune_doubts tune_fusion tune_lane_speeds tune_repeated_runs tune_search_problem tune_sqlite tune_artifacts tune_search tune_spec tune_schedulers)

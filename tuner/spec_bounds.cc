@@ -2,12 +2,14 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "core/input_error.h"
 #include "core/limits.h"
 #include "core/nearest_name.h"
+#include "trial_runner/s3_address.h"
 #include "tuner/spec_keys.h"
 
 namespace tune {
@@ -170,8 +172,28 @@ Status ReadFailure(const SpecSection& root, FailurePolicy& out) {
   return OkStatus();
 }
 
+// Of keys below it: the sweep's name, the trial's number, and what a checkpoint's files are called.
+Status ReadStorage(const SpecSection& section, CheckpointPolicy& out) {
+  constexpr std::string_view kWhat = "auto, or s3://bucket/prefix";
+  const Value* const value = section.Find("storage");
+  if (value == nullptr) return OkStatus();
+  if (!value->is_string()) return section.Expected(*value, "storage", kWhat);
+  if (value->AsString() == kStorageAuto) return OkStatus();
+  const Result<S3Address> address = ParseS3Url(value->AsString());
+  if (!address.ok() || address->key.size() > limits::kS3PrefixBytesMax) {
+    return section.Expected(*value, "storage",
+                            std::string(kWhat) +
+                                ": a bucket of 3 to 63 letters, digits, '.' and "
+                                "'-', and a prefix of at most " +
+                                std::to_string(limits::kS3PrefixBytesMax) +
+                                " bytes without empty parts, '.' and '..'");
+  }
+  out.storage = address->ToUrl();
+  return OkStatus();
+}
+
 Status ReadCheckpoint(const SpecSection& root, CheckpointPolicy& out) {
-  constexpr std::array<std::string_view, 1> kLater = {"storage"};
+  constexpr std::array<std::string_view, 1> kLater = {"async"};
   TUNE_ASSIGN_OR_RETURN(const SpecSection section,
                         SpecSection::Open(root.Find("checkpoint"), "checkpoint"));
   TUNE_RETURN_IF_ERROR(section.CheckKeys(kCheckpointKeys, kLater));
@@ -181,6 +203,7 @@ Status ReadCheckpoint(const SpecSection& root, CheckpointPolicy& out) {
   int64_t disk_budget = 0;
   TUNE_RETURN_IF_ERROR(section.ReadBytes("disk_budget", disk_budget));
   if (disk_budget > 0) out.disk_budget_bytes = disk_budget;
+  TUNE_RETURN_IF_ERROR(ReadStorage(section, out));
   return section.ReadInt("keep_best", 0, kMax, "an integer of 0 or more", out.keep_best);
 }
 

@@ -124,6 +124,10 @@ std::vector<std::string> DescribeSpecDifferences(const ExperimentSpec& stored,
   // A worker that is away goes by the lease that it was told.
   const Value leases[] = {FormatDuration(stored.limits.lease), FormatDuration(file.limits.lease)};
   comparison.Compare("limits.lease", &leases[0], &leases[1]);
+  // What is kept there is found there.
+  const Value storages[] = {NameOrNull(stored.checkpoint.storage),
+                            NameOrNull(file.checkpoint.storage)};
+  comparison.Compare("checkpoint.storage", OrNothing(storages[0]), OrNothing(storages[1]));
   const Value kinds[] = {KindOf(stored), KindOf(file)};
   comparison.Compare("trainable", &kinds[0], &kinds[1]);
   std::vector<std::string> lines;

@@ -15,9 +15,10 @@
 namespace tune {
 
 // A line for each place of space, constraints, points, from, metric, mode, search, scheduler,
-// limits.lease and the kind of trainable that is not the same: "space.lr.uniform[1]: 0.1 is stored,
-// the file has 0.2". The order of parameters counts (a grid goes by it); a default written out is
-// the same as one left out only for the names random and fifo.
+// limits.lease, checkpoint.storage and the kind of trainable that is not the same:
+// "space.lr.uniform[1]: 0.1 is stored, the file has 0.2". The order of parameters counts (a grid
+// goes by it); a default written out is the same as one left out only for the names random and
+// fifo.
 std::vector<std::string> DescribeSpecDifferences(const ExperimentSpec& stored,
                                                  const ExperimentSpec& file);
 

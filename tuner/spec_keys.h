@@ -36,7 +36,8 @@ inline constexpr std::array<std::pair<std::string_view, Outcome>, 6> kFailureCau
     {"lost", Outcome::kLost},
 }};
 inline constexpr std::array<std::string_view, 2> kCauseKeys = {"max_failures", "backoff"};
-inline constexpr std::array<std::string_view, 4> kCheckpointKeys = {"every", "keep", "keep_best",
-                                                                    "disk_budget"};
+inline constexpr std::array<std::string_view, 5> kCheckpointKeys = {"every", "keep", "keep_best",
+                                                                    "disk_budget", "storage"};
+inline constexpr std::string_view kStorageAuto = "auto";  // The default, written out.
 
 }  // namespace tune

@@ -67,12 +67,18 @@ Value Failure() {
 }
 
 Value Checkpoint() {
-  return Section(kCheckpointKeys,
-                 {{"every", Integer(1, "Iterations from one to the next")},
-                  {"keep", Integer(1, "The latest of each trial")},
-                  {"keep_best", Integer(0, "Over the sweep")},
-                  {"disk_budget", Bytes("Over the sweep, such as 20GB")}},
-                 "What is kept of trials' checkpoints");
+  return Section(
+      kCheckpointKeys,
+      {{"every", Integer(1, "Iterations from one to the next")},
+       {"keep", Integer(1, "The latest of each trial")},
+       {"keep_best", Integer(0, "Over the sweep")},
+       {"disk_budget", Bytes("Over the sweep, such as 20GB")},
+       {"storage", Object({{"type", "string"},
+                           {"pattern", "^(auto|s3://[A-Za-z0-9][A-Za-z0-9._-]+[A-Za-z0-9](/.*)?)$"},
+                           {"description",
+                            "Where they are kept: auto (the database's artifacts), or in an object "
+                            "store, s3://bucket/prefix"}})}},
+      "What is kept of trials' checkpoints");
 }
 
 Value Stop() {

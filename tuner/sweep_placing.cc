@@ -224,7 +224,7 @@ StartAttempt Sweep::StartMessage(const TrialRecord& trial, int64_t ends_seen) co
   if (!trial.resume_path.empty()) {
     const TrialNumber owner = trial.resume_owner.value_or(trial.row.number);
     message.checkpoint_path =
-        options_.artifact_root + "/" + std::to_string(owner.value) + "/" + trial.resume_path;
+        options_.checkpoint_root() + "/" + std::to_string(owner.value) + "/" + trial.resume_path;
     message.has_other_config = trial.resume_has_other_config;
   }
   message.config_since = trial.config_since;

@@ -265,8 +265,9 @@ void Sweep::RemoveCheckpoints(const std::vector<CheckpointRetention::Entry>& rem
     // Where it lies now: the database may have been moved since.
     const auto within = WithinTrialFolder(entry.ref.path, options_.name, entry.trial.value);
     out_.actions.push_back(RemoveCheckpoint{
-        within ? options_.artifact_root + "/" + std::to_string(entry.trial.value) + "/" + *within
-               : entry.ref.path});
+        within
+            ? options_.checkpoint_root() + "/" + std::to_string(entry.trial.value) + "/" + *within
+            : entry.ref.path});
   }
 }
 

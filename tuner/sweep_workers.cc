@@ -27,6 +27,7 @@ SweepInfo Sweep::Info() const {
   info.seed = options_.seed;
   info.package = package_;
   info.is_elsewhere = is_elsewhere_;
+  info.bucket = options_.bucket();
   return info;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/check.h"
 #include "core/limits.h"
+#include "trial_runner/s3_address.h"
 #include "tuner/artifact_path.h"
 #include "tuner/sweep_mark.h"
 
@@ -150,10 +151,12 @@ void Tuner::LookAtWorkers(Instant due, Instant now, std::vector<HeadEvent>& even
     events.insert(events.begin(), HeadEvent{TunerSlept{late}});
   }
   HearWorkers(now);
+  LookAtWaits();
   LookAtCaches();
   for (const HeadEvent& event : events) {
     if (const auto* const gone = std::get_if<WorkerGone>(&event.event)) {
       liveness_.Forget(gone->worker);
+      waits_.erase(gone->worker);
       device_use_.erase(gone->worker);
     }
   }
@@ -176,6 +179,21 @@ void Tuner::SendHeartbeats(Instant now) {
   }
 }
 
+// What workers' checkpoints wait for is said once, and that they do no more.
+void Tuner::LookAtWaits() {
+  std::map<WorkerId, std::string> waits = parts_.queue.TakeWaits();
+  for (const auto& [worker, why] : waits) {
+    const auto before = waits_.find(worker);
+    const std::string was = before == waits_.end() ? "" : before->second;
+    if (was.empty() && !why.empty()) {
+      lines_.push_back({"checkpoints wait, trials go on up to their next one: " + why});
+    } else if (!was.empty() && why.empty()) {
+      lines_.push_back({"checkpoints are kept again"});
+    }
+    waits_[worker] = why;
+  }
+}
+
 void Tuner::LookAtCaches() {
   for (const auto& [worker, paths] : parts_.queue.TakeCached()) {
     std::vector<ToWorker> removed;
@@ -189,10 +207,11 @@ void Tuner::LookAtCaches() {
 // What is removed here is not, nor what a trial left that goes on no more: whoever may still want
 // that gets it from here.
 bool Tuner::IsNeededInCaches(const std::string& path) const {
-  if (!parts_.artifacts.Has(path)) return false;
+  // Nobody asks an object store for each heartbeat: a worker keeps a trial's latest alone.
+  if (!IsS3Url(path) && !parts_.artifacts.Has(path)) return false;
   const std::optional<int64_t> owner = TrialOfCheckpoint(path);
   for (const auto& [id, open] : parts_.controller.sweeps()) {
-    if (!path.starts_with(open.sweep.options().artifact_root + "/")) continue;
+    if (!path.starts_with(open.sweep.options().checkpoint_root() + "/")) continue;
     const std::vector<TrialRecord>& trials = open.sweep.trials();
     const bool is_known = owner && *owner >= 0 && *owner < static_cast<int64_t>(trials.size());
     return !is_known || !trials[static_cast<size_t>(*owner)].is_over();

@@ -115,6 +115,7 @@ class Tuner {
   void DropEffectless(std::vector<HeadEvent>& events);
   // What is removed here goes from the workers' caches, too.
   void LookAtCaches();
+  void LookAtWaits();
   bool IsNeededInCaches(const std::string& path) const;
   void Perform(std::vector<Action> actions);
   void Send(WorkerId worker, std::vector<ToWorker> messages);
@@ -130,6 +131,7 @@ class Tuner {
   std::vector<EndOfExperiment> ended_;
   int64_t report_count_ = 0;
   DeviceUseByWorker device_use_;
+  std::map<WorkerId, std::string> waits_;  // For what checkpoints wait there; empty: they do not.
   std::vector<Say> lines_;
 };
 

@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"no_samples", Curve("samples: 0\n"), {"samples"}},
         BadSpec{"not_there_yet",
                 Curve("checkpoint: {storage: s3}\n"),
-                {"checkpoint.storage", "not supported yet"}},
+                {"checkpoint.storage", "expected auto, or s3://bucket/prefix"}},
         BadSpec{"constraint_of_nothing",
                 Curve("constraints: [\"lrr < 1\"]\n"),
                 {"constraints", "there is no parameter 'lrr'"}},

@@ -148,9 +148,7 @@ void CommitLog::TakeEvents(const std::vector<Event>& events, const Transition& t
         return !restarted->listens || connections_[lease.second.worker].is_local;
       });
     } else if (std::holds_alternative<ErroredRetried>(event)) {
-      for (const auto& [number, row] : trials_) {
-        if (row.status == TrialStatus::kError) may_reopen_.insert(number);
-      }
+      TakeRetry(transition);
     }
   }
   // One that was away when the sweep was to end has no lease any more, also of a rank whose attempt
@@ -159,6 +157,25 @@ void CommitLog::TakeEvents(const std::vector<Event>& events, const Transition& t
     if (row.state == WorkerState::kLost) CloseLeases(row.worker);
   }
   if (next != transition.reports.size()) Fail("a report was stored that never arrived");
+}
+
+// Failed trials go on from what they saved themselves: what they borrowed is theirs no longer. A
+// trial may have failed earlier in this step.
+void CommitLog::TakeRetry(const Transition& transition) {
+  for (const auto& [number, row] : trials_) {
+    if (row.status == TrialStatus::kError) may_reopen_.insert(number);
+  }
+  for (const AttemptRow& row : transition.attempts) {
+    const bool has_failed = row.outcome != Outcome::kRunning &&
+                            row.outcome != Outcome::kCompleted &&
+                            row.outcome != Outcome::kStopped && row.outcome != Outcome::kPreempted;
+    if (has_failed && !IsOver(trials_[row.trial])) may_reopen_.insert(row.trial);
+  }
+  for (const TrialNumber trial : may_reopen_) {
+    const auto path = resume_paths_.find(trial);
+    if (path == resume_paths_.end() || TrialOfCheckpoint(path->second) == trial.value) continue;
+    resume_paths_.erase(path);
+  }
 }
 
 void CommitLog::TakeReport(const ReportArrived& event, const Transition& transition, size_t& next) {

@@ -101,6 +101,7 @@ class CommitLog {
 
   void Absorb(const Commit& commit, bool will_act);
   void TakeEvents(const std::vector<Event>& events, const Transition& transition);
+  void TakeRetry(const Transition& transition);
   void TakeReport(const ReportArrived& event, const Transition& transition, size_t& next);
   void TakeJoin(const WorkerJoined& event);
   void Count(const std::vector<Event>& events, const Transition& transition);
@@ -140,7 +141,8 @@ class CommitLog {
   std::vector<Turn> turns_;
   std::set<TrialNumber> held_;  // By the scheduler.
   std::map<TrialNumber, TrialRow> trials_;
-  std::set<TrialNumber> may_reopen_;  // In this step: they failed, and failed trials are retried.
+  // In this step: they failed, maybe in it, and failed trials are retried.
+  std::set<TrialNumber> may_reopen_;
   std::map<TrialNumber, Configuration> configurations_;  // That it was made with.
   std::map<TrialNumber, std::map<int64_t, int64_t>> exploits_;
   std::map<TrialNumber, std::string> present_configs_;  // That it goes on with.

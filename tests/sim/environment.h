@@ -49,6 +49,7 @@ struct Environment {
   std::map<LeaseEpoch, Emitted> emitted = {};
   bool are_faults_on = true;  // Phase one.
   bool is_disk_full = false;
+  bool is_store_away = false;  // The object store, where the sweep's checkpoints are kept in one.
   std::set<std::string> corrupted = {};  // Files that a failing medium changed.
 };
 

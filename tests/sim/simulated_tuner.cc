@@ -8,7 +8,9 @@
 #include "tests/sim/database_checker.h"
 #include "tests/sim/describe.h"
 #include "tests/sim/planted_parts.h"
+#include "tests/sim/simulated_bucket.h"
 #include "trial_runner/held_leases.h"
+#include "trial_runner/s3_address.h"
 #include "trial_runner/wire/codec.h"
 #include "tuner/recovery.h"
 #include "tuner/spec_reader.h"
@@ -455,6 +457,10 @@ Status SimulatedTuner::Remove(const std::string& path) {
   if (vfs_.is_dead()) return OkStatus();
   log_.RemovedCheckpoint(path);
   environment_.trace.Note("checkpoint removed", {}, path);
+  if (IsS3Url(path)) {
+    RemoveFromBucket(environment_, path, random_);
+    return OkStatus();
+  }
   for (const std::string& file : environment_.disk.List(path + "/")) {
     environment_.disk.Remove(file);
     environment_.disk.SyncName(file);

@@ -28,7 +28,10 @@ SimulatedWorker::SimulatedWorker(Environment& environment, SimulatedNetwork& net
       random_(environment.swarm.seed, "worker", static_cast<uint64_t>(index)),
       carrier_(environment, own_disk_, OwnArtifacts(index),
                KeyedRandom(environment.swarm.seed, "carrier", static_cast<uint64_t>(index)),
-               ForCarrier()) {}
+               ForCarrier()),
+      bucket_(environment, disk(),
+              KeyedRandom(environment.swarm.seed, "bucket", static_cast<uint64_t>(index)),
+              ForBucket()) {}
 
 std::string SimulatedWorker::Session() const {
   return "session " + std::to_string(index_) + "/" + std::to_string(life_);
@@ -49,6 +52,20 @@ SimulatedCarrier::Worker SimulatedWorker::ForCarrier() {
   };
   worker.obtained = [this](const AttemptRef& ref, const Result<CheckpointCopy>& copy) {
     core_->OnCheckpointObtained(ref, copy, Now());
+    Perform();
+  };
+  return worker;
+}
+
+SimulatedBucket::Worker SimulatedWorker::ForBucket() {
+  SimulatedCarrier::Worker carrier = ForCarrier();
+  SimulatedBucket::Worker worker;
+  worker.when_awake = carrier.when_awake;
+  worker.kept = carrier.kept;
+  worker.obtained = carrier.obtained;
+  worker.is_disk_full = [this] { return IsDiskFull(); };
+  worker.waits = [this](const AttemptRef& ref, const std::string& why) {
+    core_->OnCheckpointWaits(ref, why, Now());
     Perform();
   };
   return worker;
@@ -87,6 +104,7 @@ void SimulatedWorker::Gone() {
   connection_.reset();
   core_.reset();
   carrier_.End();
+  bucket_.End();
   own_disk_ = {};  // What its trials saved goes with it, be it by its successor.
   processes_.clear();
   outbox_.clear();
@@ -359,12 +377,15 @@ void SimulatedWorker::Do(const FindPlace& effect) {
     place.artifacts = OwnArtifacts(index_);
     place.storage = CheckpointStorage::kTuner;
   }
+  place.bucket = effect.wanted.bucket;
+  bucket_.Settle(place);
   found_.push_back(
       [this, effect, place] { core_->OnPlace(effect.sweep, effect.wanted, place, Now()); });
 }
 
 // Without a disk of its own what was saved is where the tuner finds it.
 void SimulatedWorker::Do(const KeepCheckpoint& effect) {
+  if (environment_.swarm.has_bucket) return bucket_.Keep(effect);
   if (machine_.is_apart) return carrier_.Keep(effect);
   found_.push_back([this, effect] {
     core_->OnCheckpointKept(effect.ref, KeptCheckpoint{effect.folder, {}}, Now());
@@ -372,10 +393,20 @@ void SimulatedWorker::Do(const KeepCheckpoint& effect) {
 }
 
 void SimulatedWorker::Do(const ObtainCheckpoint& effect) {
+  if (environment_.swarm.has_bucket) return bucket_.Obtain(effect);
   if (machine_.is_apart) return carrier_.Obtain(effect);
   found_.push_back([this, effect] {
     core_->OnCheckpointObtained(effect.ref, CheckpointCopy{effect.path, ""}, Now());
   });
+}
+
+void SimulatedWorker::Do(const GiveUpCheckpoints& effect) {
+  carrier_.GiveUp(effect.ref);
+  bucket_.GiveUp(effect.ref);
+}
+
+void SimulatedWorker::Do(const DropCheckpoint& effect) {
+  environment_.swarm.has_bucket ? bucket_.Drop(effect.folder) : carrier_.Drop(effect.folder);
 }
 
 void SimulatedWorker::Do(const SendLog& effect) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tests/sim/environment.h"
+#include "tests/sim/simulated_bucket.h"
 #include "tests/sim/simulated_carrier.h"
 #include "tests/sim/simulated_disk.h"
 #include "tests/sim/simulated_network.h"
@@ -70,6 +71,7 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   Instant Now() const { return clock_.Now(); }
   std::string Session() const;
   SimulatedCarrier::Worker ForCarrier();
+  SimulatedBucket::Worker ForBucket();
   // Now, or once the worker is continued; never in another life of it.
   void WhenAwake(Happenings::Act act);
   void Perform();
@@ -81,12 +83,13 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   void Do(const PrintLine& effect);
   void Do(const PrintNote& /*effect*/) {}
   void Do(const FindPlace& effect);
+  void Do(const SettleSweep& effect) { bucket_.Settle(effect.found); }
   void Do(const LeaveSweep&) {}  // There is no other.
   void Do(const KeepCheckpoint& effect);
   void Do(const ObtainCheckpoint& effect);
   void Do(const SendLog& effect);
-  void Do(const GiveUpCheckpoints& effect) { carrier_.GiveUp(effect.ref); }
-  void Do(const DropCheckpoint& effect) { carrier_.Drop(effect.folder); }
+  void Do(const GiveUpCheckpoints& effect);
+  void Do(const DropCheckpoint& effect);
   void Do(const ClearTrialFolder&) {}  // A simulated trial leaves nothing else.
   void Do(const ConnectToTuner& effect);
   void Do(const ExitWorker& effect);
@@ -107,6 +110,7 @@ class SimulatedWorker final : public SimulatedTrial::Host, public SimulatedNetwo
   KeyedRandom random_;
   SimulatedDisk own_disk_;  // Of a machine that is apart.
   SimulatedCarrier carrier_;
+  SimulatedBucket bucket_;
   int64_t life_ = 0;
   std::unique_ptr<WorkerCore> core_;
   std::optional<ConnectionId> connection_;

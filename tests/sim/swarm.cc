@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "core/random.h"
 #include "core/value.h"
+#include "tests/sim/simulated_bucket.h"
 #include "trial_runner/fusion.h"
 #include "trial_runner/placement.h"
 
@@ -313,6 +314,20 @@ void DrawApart(Swarm& swarm) {
   }
 }
 
+// Checkpoints in an object store, in a sixth of the sweeps that have some; it is away at times.
+// Drawn apart.
+void DrawBucket(Swarm& swarm) {
+  KeyedRandom random(swarm.seed, "swarm bucket");
+  if (random.NextBelow(6) != 0 || !swarm.has_file_checkpoints) return;
+  swarm.has_bucket = true;
+  Value document = *ParseJson(swarm.spec);
+  document.Find("checkpoint")->Set("storage", Value(kBucketPrefix));
+  swarm.spec = ToJson(document);
+  if (random.NextBelow(3) != 0) {
+    swarm.faults.store_away = Seconds(swarm.fault_time.seconds() * random.NextUniform(0.1, 1.0));
+  }
+}
+
 // Machines on which nothing can run, in a twelfth of the sweeps. Drawn apart.
 void DrawUnfit(Swarm& swarm) {
   KeyedRandom random(swarm.seed, "swarm unfit");
@@ -404,12 +419,14 @@ Swarm DrawSwarm(uint64_t seed) {
   if (!dice.OneIn(3)) DrawTemper(dice, swarm.temper);
   DrawDevices(swarm);
   DrawApart(swarm);
+  DrawBucket(swarm);
   DrawUnfit(swarm);
   DrawLanes(swarm);
   // A checkpoint may be carried with each iteration, one after the other.
   const bool has_apart = std::any_of(swarm.machines.begin(), swarm.machines.end(),
                                      [](const Machine& machine) { return machine.is_apart; });
-  const double carry_s = has_apart ? iteration_count * kCarrySecondsMax : 0;
+  const bool carries = has_apart || swarm.has_bucket;
+  const double carry_s = carries ? iteration_count * kCarrySecondsMax : 0;
   swarm.liveness_bound = Seconds(50 * work_s + carry_s + 3600);
   const Temper& temper = swarm.temper;
   const bool is_tempered = temper.crash + temper.quiet_exit + temper.hang + temper.out_of_memory +
@@ -470,6 +487,7 @@ std::string Describe(const Swarm& swarm) {
   rate("tuner stopped", faults.tuner_stop);
   rate("checkpoint corrupted", faults.corruption);
   rate("device lost", faults.device_loss);
+  rate("object store away", faults.store_away);
   rate("command", faults.command);
   const Temper& t = swarm.temper;
   const auto chance = [&text](const char* name, double p) {

@@ -58,6 +58,7 @@ struct FaultRates {
   Duration device_loss;        // A device of a machine falls away, until its worker starts anew.
   Duration machine_disk_full;  // Of a machine that is apart.
   Duration command;            // Somebody pauses, stops, or changes the concurrency.
+  Duration store_away;         // The object store cannot be reached for a time.
 };
 
 enum class FaultKind {
@@ -81,6 +82,7 @@ enum class FaultKind {
   kCommand,
   kMachineDiskFull,
   kDeviceLoss,  // The `calls`th, by its place among the machine's.
+  kStoreAway,
 };
 
 // One that happens at a known time, in a scenario.
@@ -101,6 +103,7 @@ struct Swarm {
   Duration lease;
   bool is_heavy = false;  // Many trials at a time: much is committed together.
   bool has_file_checkpoints = false;
+  bool has_bucket = false;     // Checkpoints are kept in an object store.
   bool is_order_free = false;  // fifo, or one trial at a time, and nothing but the order is random:
                                // the end must equal that of an undisturbed run.
   int64_t extend_to = 0;       // `tune resume --samples` at some resume; 0: never.

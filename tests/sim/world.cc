@@ -12,6 +12,7 @@
 #include "tests/sim/database_checker.h"
 #include "tests/sim/environment.h"
 #include "tests/sim/fault_vfs.h"
+#include "tests/sim/simulated_bucket.h"
 #include "tests/sim/simulated_network.h"
 #include "tests/sim/simulated_tuner.h"
 #include "tests/sim/simulated_worker.h"
@@ -179,6 +180,7 @@ class World {
           std::pair(rates.corruption, FaultKind::kCorruption),
           std::pair(rates.device_loss, FaultKind::kDeviceLoss),
           std::pair(rates.machine_disk_full, FaultKind::kMachineDiskFull),
+          std::pair(rates.store_away, FaultKind::kStoreAway),
           std::pair(rates.command, FaultKind::kCommand)}) {
       Repeat(mean, [this, kind = kind] { Do(DrawFault(kind)); });
     }
@@ -279,7 +281,15 @@ class World {
         return GiveCommand();
       case FaultKind::kDeviceLoss:
         return worker.LoseDevice(fault.calls);
+      case FaultKind::kStoreAway:
+        SetStoreAway(true);
+        return happenings_.After(fault.lasts, [this] { SetStoreAway(false); });
     }
+  }
+
+  void SetStoreAway(bool is_away) {
+    trace_.Note(is_away ? "object store away" : "object store there");
+    environment_.is_store_away = is_away;
   }
 
   void SetFull(bool is_full) {
@@ -306,7 +316,8 @@ class World {
   }
 
   void CorruptCheckpoint() {
-    const std::vector<std::string> paths = disk_.List(std::string(kArtifactsDir) + "/");
+    const std::vector<std::string> paths = disk_.List(
+        swarm_.has_bucket ? std::string(kBucketPrefix) + "/" : std::string(kArtifactsDir) + "/");
     if (paths.empty()) return;
     // The newest ones are at the end.
     const std::string& path = paths[paths.size() - 1 - random_.NextBelow(paths.size()) / 2];
@@ -358,6 +369,7 @@ class World {
     trace_.Note("faults end");
     environment_.are_faults_on = false;
     SetFull(false);
+    environment_.is_store_away = false;
     vfs_.ClearFailure();
     network_.HealAll();
     for (Station& station : workers_) {

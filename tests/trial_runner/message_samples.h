@@ -87,7 +87,8 @@ inline SweepInfo SampleSweep() {
           {"size"},
           Mode::kMin,
           {"area"},
-          true};
+          true,
+          "s3://bucket/prefix/sweep"};
 }
 
 inline std::vector<ToWorker> SampleToWorker() {

@@ -145,6 +145,9 @@ class WorkerCoreTest : public testing::Test {
       return (e->is_last ? "send all of " : "send ") + e->path +
              (e->folder.empty() ? "" : " and " + e->folder);
     }
+    if (const auto* const e = std::get_if<SettleSweep>(&effect)) {
+      return "settle " + e->found.artifacts + " and " + e->found.bucket;
+    }
     if (const auto* const e = std::get_if<LeaveSweep>(&effect)) {
       return "leave " + std::to_string(e->sweep.value);
     }

@@ -50,7 +50,7 @@ std::vector<Entry> Step(CheckpointRetention& retention, std::vector<Entry> remov
 
 CheckpointPolicy Policy(int64_t keep, int64_t keep_best,
                         std::optional<int64_t> budget = std::nullopt) {
-  return {1, keep, keep_best, budget};
+  return {1, keep, keep_best, budget, {}};
 }
 
 TEST(CheckpointRetention, KeepsTheLatestOfEachTrialAndTheBestOfTheSweep) {

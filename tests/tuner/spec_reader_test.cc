@@ -399,9 +399,13 @@ TEST(InterpretSpec, SeveralObjectivesHaveAModeEach) {
               HasSubstr("f.yaml:4:12: scheduler: a sweep of several objectives has no value"));
 }
 
-TEST(InterpretSpec, WhatIsPromisedForLaterIsRefusedByName) {
+TEST(InterpretSpec, CheckpointsAreKeptOnThisDiskOrInABucket) {
   EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {storage: x}"),
-              HasSubstr("'checkpoint.storage' is not supported yet"));
+              HasSubstr("checkpoint.storage: read 'x', expected auto, or s3://bucket/prefix"));
+  EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {storage: 's3://b/../c'}"),
+              HasSubstr("checkpoint.storage: read 's3://b/../c', expected auto, or s3://"));
+  EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {async: true}"),
+              HasSubstr("'checkpoint.async' is not supported yet"));
 }
 
 TEST(InterpretSpec, NumbersThatAreNotFiniteAreRefusedEverywhere) {

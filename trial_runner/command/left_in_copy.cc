@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kEntriesMax = 5'000;
+constexpr int kLookedAtMax = 5'000;
 
 Instant ToInstant(const timespec& time) {
   return Instant{static_cast<int64_t>(time.tv_sec) * 1'000'000 + time.tv_nsec / 1'000};
@@ -53,7 +53,7 @@ std::string NoteOfFilesInCopy(const WorkPlace& place, const std::string& folder,
   int count = 0;
   fs::recursive_directory_iterator it(folder, error);
   for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
-    if (++count > kEntriesMax) return "";
+    if (++count > kLookedAtMax) return "";
     const std::string name = it->path().lexically_relative(folder).string();
     if (IsPassedOver(it->path().filename().string())) {
       it.disable_recursion_pending();

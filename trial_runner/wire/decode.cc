@@ -128,7 +128,7 @@ Status Read(v1::AttemptReport& in, AttemptReport& out) {
   if (!report.has_checkpoint) return OkStatus();
   v1::Checkpoint& checkpoint = *in.mutable_checkpoint();
   TUNE_RETURN_IF_ERROR(
-      ReadPath(checkpoint.mutable_path(), "report.checkpoint.path", report.checkpoint.path));
+      ReadStoredPath(checkpoint.mutable_path(), "report.checkpoint.path", report.checkpoint.path));
   TUNE_RETURN_IF_ERROR(
       ReadInt(checkpoint.bytes(), 0, kAny, "report.checkpoint.bytes", report.checkpoint.bytes));
   return ReadText(checkpoint.mutable_checksum(), limits::kNameBytesMax,
@@ -169,9 +169,10 @@ Status Read(v1::Heartbeat& in, Heartbeat& out) {
   }
   TUNE_RETURN_IF_ERROR(CheckCount(in.cached_size(), kCachedPerHeartbeatMax, "heartbeat.cached"));
   for (std::string& path : *in.mutable_cached()) {
-    TUNE_RETURN_IF_ERROR(ReadPath(&path, "heartbeat.cached", out.cached.emplace_back()));
+    TUNE_RETURN_IF_ERROR(ReadStoredPath(&path, "heartbeat.cached", out.cached.emplace_back()));
   }
-  return OkStatus();
+  return ReadLine(in.mutable_waits_for(), limits::kErrorBytesMax, "heartbeat.waits_for",
+                  out.waits_for);
 }
 
 Status Read(v1::Goodbye& in, Goodbye& out) {
@@ -221,6 +222,7 @@ Status Read(v1::SweepInfo& in, SweepInfo& out) {
   out.mode = in.less_is_better() ? Mode::kMin : Mode::kMax;
   out.seed = in.seed();
   out.is_elsewhere = in.elsewhere();
+  TUNE_RETURN_IF_ERROR(ReadStoredPath(in.mutable_bucket(), "sweep.bucket", out.bucket));
   if (in.has_package()) return Read(in.package(), "sweep.package", out.package);
   return OkStatus();
 }
@@ -255,7 +257,7 @@ Status Read(v1::StartAttempt& in, StartAttempt& out) {
   TUNE_RETURN_IF_ERROR(
       ReadInt(in.from_iteration(), 0, kAny, "start.from_iteration", out.from_iteration));
   TUNE_RETURN_IF_ERROR(
-      ReadPath(in.mutable_checkpoint_path(), "start.checkpoint_path", out.checkpoint_path));
+      ReadStoredPath(in.mutable_checkpoint_path(), "start.checkpoint_path", out.checkpoint_path));
   out.has_other_config = in.has_other_config();
   TUNE_RETURN_IF_ERROR(
       ReadInt(in.config_since(), 1, kAny, "start.config_since", out.config_since.value));
@@ -346,8 +348,8 @@ Status Read(v1::ToWorker& in, ToWorker& out) {
     case v1::ToWorker::kHeartbeat:
       return ReadInto<Heartbeat>(*in.mutable_heartbeat(), out);
     case v1::ToWorker::kRemoveCached:
-      return ReadPath(in.mutable_remove_cached()->mutable_path(), "remove_cached.path",
-                      out.emplace<RemoveCached>().path);
+      return ReadStoredPath(in.mutable_remove_cached()->mutable_path(), "remove_cached.path",
+                            out.emplace<RemoveCached>().path);
     case v1::ToWorker::kSweepOver:
       return ReadInt(in.sweep_over().sweep(), 0, kAny, "sweep_over.sweep",
                      out.emplace<SweepOver>().sweep.value);

@@ -4,6 +4,7 @@
 
 #include "core/limits.h"
 #include "core/utf8.h"
+#include "trial_runner/s3_address.h"
 
 namespace tune {
 
@@ -49,6 +50,12 @@ Status ReadPath(std::string* path, const char* field, std::string& out) {
     return InvalidArgument(std::string(field) + ": expected an absolute path");
   }
   return OkStatus();
+}
+
+Status ReadStoredPath(std::string* path, const char* field, std::string& out) {
+  if (!IsS3Url(*path)) return ReadPath(path, field, out);
+  TUNE_RETURN_IF_ERROR(ReadText(path, limits::kPathBytesMax, field, out));
+  return ParseS3Url(out).status().At(field);
 }
 
 Status Absent(const char* field) { return InvalidArgument(std::string(field) + ": is absent"); }

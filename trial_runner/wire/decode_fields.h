@@ -26,6 +26,8 @@ Status ReadText(std::string* text, size_t bytes_max, const char* field, std::str
 Status ReadLine(std::string* text, size_t bytes_max, const char* field, std::string& out);
 // Empty, or absolute.
 Status ReadPath(std::string* path, const char* field, std::string& out);
+// Likewise, or in an object store.
+Status ReadStoredPath(std::string* path, const char* field, std::string& out);
 Status Absent(const char* field);
 Status CheckCount(int count, size_t max, const std::string& field);
 Status Read(const v1::AttemptRef& in, AttemptRef& out);

@@ -89,6 +89,7 @@ void Put(const Heartbeat& heartbeat, v1::Heartbeat* out) {
     u->set_used_bytes(use.used_bytes);
   }
   for (const std::string& path : heartbeat.cached) out->add_cached(path);
+  out->set_waits_for(heartbeat.waits_for);
 }
 
 void Put(const DeviceLost& lost, v1::DeviceLost* out) {
@@ -122,6 +123,7 @@ void Put(const SweepInfo& info, v1::SweepInfo* out) {
   out->set_base_dir(info.base_dir);
   out->set_seed(info.seed);
   out->set_elsewhere(info.is_elsewhere);
+  out->set_bucket(info.bucket);
   if (!info.package.sha256.empty()) Put(info.package, out->mutable_package());
 }
 

@@ -9,6 +9,8 @@
 #include "core/posix/folder_lock.h"
 #include "core/posix/threads.h"
 #include "trial_runner/package/trial_files.h"
+#include "trial_runner/s3_address.h"
+#include "trial_runner/worker/bucket_store.h"
 #include "trial_runner/worker/output_log.h"
 #include "trial_runner/worker/transfers.h"
 
@@ -48,16 +50,23 @@ CheckpointCarrier::~CheckpointCarrier() {
 
 void CheckpointCarrier::Settle(ExperimentId sweep, const FoundPlace& found) {
   const auto known = places_.find(sweep);
-  const bool is_other_package =
-      known != places_.end() && known->second.artifacts == found.artifacts;
+  const bool is_other_package = known != places_.end() &&
+                                known->second.artifacts == found.artifacts &&
+                                known->second.bucket == found.bucket;
   if (is_other_package) return;
   Leave(sweep);
   Place& place = places_[sweep];
   place.artifacts = found.artifacts;
-  if (found.storage == CheckpointStorage::kSharedFolder) {
+  place.bucket = found.bucket;
+  const Result<S3Address> bucket = ParseS3Url(found.bucket);
+  if (bucket.ok()) {
+    place.store = std::make_shared<BucketStore>(*bucket, found.artifacts, answers_.waits);
+  } else if (found.storage == CheckpointStorage::kSharedFolder) {
     place.store = std::make_shared<SharedFolderStore>();
   } else {
     place.store = std::make_shared<TunerStore>(link_, found.artifacts);
+  }
+  if (found.storage == CheckpointStorage::kTuner) {
     place.own_folder = found.artifacts;
     place.hold = OpenFolder(place.own_folder);
     if (LockFolder(place.hold, LOCK_EX) == FolderLock::kOurs) ClearFolders(place.own_folder);

@@ -35,6 +35,8 @@ class CheckpointCarrier {
     std::function<void(const AttemptRef&, Result<KeptCheckpoint>)> kept;
     std::function<void(const AttemptRef&, Result<CheckpointCopy>)> obtained;
     std::function<void(const SendLog&)> files_sent = {};
+    // What a checkpoint waits for (bucket_store.h).
+    std::function<void(const AttemptRef&, std::string)> waits = {};
   };
   // `link`: to the tuner; must outlive the carrier.
   CheckpointCarrier(CheckpointLink& link, Answers answers);
@@ -64,6 +66,7 @@ class CheckpointCarrier {
   struct Place {
     std::shared_ptr<CheckpointStore> store;  // A job that was given up may still be at it.
     std::string artifacts;                   // For which it is.
+    std::string bucket;                      // Likewise.
     std::string own_folder;                  // Not shared with the tuner.
     FileDescriptor hold;                     // On it.
   };

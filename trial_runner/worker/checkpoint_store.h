@@ -1,6 +1,6 @@
 // Where a sweep's checkpoints are kept so that they outlive this machine, as a worker sees it: in
-// the artifact folder that it shares with the tuner, or at the tuner, which gets them over the
-// network. (Object storage would be a third.)
+// the artifact folder that it shares with the tuner, at the tuner, which gets them over the
+// network, or in an object store (bucket_store.h).
 //
 // What a trial process has saved here, the store keeps before it is reported; what an attempt goes
 // on from, the store brings here before it begins.

@@ -93,7 +93,8 @@ class PlaceSearch {
   // else they lie on this machine, and the tuner has its checkpoints sent.
   Status FindArtifacts() {
     found_.artifacts = wanted_.artifacts;
-    if (wanted_.artifacts.empty()) return OkStatus();
+    found_.bucket = wanted_.bucket;
+    if (wanted_.artifacts.empty() || wanted_.is_here) return OkStatus();
     TUNE_ASSIGN_OR_RETURN(const bool is_shared, IsShared(wanted_.artifacts, false));
     if (is_shared) return OkStatus();
     if (means_.cache.empty()) return NoCache();

@@ -214,7 +214,10 @@ int RunWorker(const WorkerOptions& options) {
                              [&inbox](const AttemptRef& ref, Result<CheckpointCopy> copy) {
                                inbox.OnCheckpointObtained(ref, std::move(copy));
                              },
-                             [&inbox](const SendLog& last) { inbox.OnFilesSent(last); }});
+                             [&inbox](const SendLog& last) { inbox.OnFilesSent(last); },
+                             [&inbox](const AttemptRef& ref, std::string why) {
+                               inbox.OnCheckpointWaits(ref, std::move(why));
+                             }});
   LogCarrier logs(checkpoints, [&inbox](const AttemptRef& ref, const Status& sent) {
     inbox.OnLogSent(ref, sent);
   });

@@ -16,26 +16,6 @@
 namespace tune {
 namespace {
 
-// The growing pauses between tries.
-class Pauses {
- public:
-  explicit Pauses(std::stop_token stop) : stop_(std::move(stop)) {}
-  // False: told to stop.
-  bool Wait() {
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable_any never;
-    never.wait_for(lock, stop_, std::chrono::milliseconds(pause_ms_), [] { return false; });
-    pause_ms_ = std::min(2 * pause_ms_, limits::kReconnectMsMax);
-    return !stop_.stop_requested();
-  }
-  void Restart() { pause_ms_ = limits::kReconnectMs; }
-
- private:
-  const std::stop_token stop_;
-  int64_t pause_ms_ = limits::kReconnectMs;
-};
-
 Status GivenUp() { return Unavailable("the worker needs it no longer"); }
 
 Status PutTrialFiles(CheckpointLink& link, const AttemptRef& ref, const FolderText& text,
@@ -55,13 +35,22 @@ std::string KeptHere(const AttemptRef& ref, const std::string& folder, const Sta
 
 }  // namespace
 
+bool TransferPauses::Wait() {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any never;
+  never.wait_for(lock, stop_, std::chrono::milliseconds(pause_ms_), [] { return false; });
+  pause_ms_ = std::min(2 * pause_ms_, limits::kReconnectMsMax);
+  return !stop_.stop_requested();
+}
+
 bool IsWorthAnotherTry(const Status& status, int& wrong_count) {
   return status.code() == StatusCode::kDataLoss && ++wrong_count < limits::kCheckpointTriesMax;
 }
 
 Result<std::string> PutText(CheckpointLink& link, const PutCheckpoint& put,
                             const PackageSource& text, const std::stop_token& stop) {
-  Pauses pauses(stop);
+  TransferPauses pauses(stop);
   for (int wrong_count = 0;;) {
     Result<std::string> path = link.Put(put, text, stop);
     if (path.ok()) return path;
@@ -83,7 +72,7 @@ Result<IncomingText> GetText(CheckpointLink& link, const AttemptRef& ref, const 
     text.emplace(std::move(begun));
     return OkStatus();
   };
-  Pauses pauses(stop);
+  TransferPauses pauses(stop);
   while (true) {
     const int64_t offset = text ? text->offset() : 0;
     const Status got =

@@ -7,12 +7,27 @@
 
 #include <stop_token>
 #include <string>
+#include <utility>
 
+#include "core/limits.h"
 #include "core/status.h"
 #include "trial_runner/checkpoint_transfer.h"
 #include "trial_runner/package/incoming_text.h"
 
 namespace tune {
+
+// The growing pauses between tries.
+class TransferPauses {
+ public:
+  explicit TransferPauses(std::stop_token stop) : stop_(std::move(stop)) {}
+  // False: told to stop.
+  bool Wait();
+  void Restart() { pause_ms_ = limits::kReconnectMs; }
+
+ private:
+  const std::stop_token stop_;
+  int64_t pause_ms_ = limits::kReconnectMs;
+};
 
 // Where it is durable. kUnavailable: `stop` was requested; others as of CheckpointLink::Put.
 Result<std::string> PutText(CheckpointLink& link, const PutCheckpoint& put,

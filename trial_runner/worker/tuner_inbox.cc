@@ -42,6 +42,12 @@ void TunerInbox::OnCheckpointObtained(const AttemptRef& ref, Result<CheckpointCo
   Announce();
 }
 
+void TunerInbox::OnCheckpointWaits(const AttemptRef& ref, std::string why) {
+  const std::lock_guard lock(mutex_);
+  content_.waits.emplace_back(ref, std::move(why));
+  Announce();
+}
+
 void TunerInbox::OnFilesSent(const SendLog& last) {
   const std::lock_guard lock(mutex_);
   content_.files_sent.push_back(last);

@@ -28,6 +28,7 @@ class TunerInbox final : public TunerSink {
   // Nor these: from those that carry checkpoints.
   void OnCheckpointKept(const AttemptRef& ref, Result<KeptCheckpoint> kept);
   void OnCheckpointObtained(const AttemptRef& ref, Result<CheckpointCopy> copy);
+  void OnCheckpointWaits(const AttemptRef& ref, std::string why);
   void OnFilesSent(const SendLog& last);
   void OnLogSent(const AttemptRef& ref, const Status& sent);
   // From the thread that watches the devices.
@@ -46,6 +47,7 @@ class TunerInbox final : public TunerSink {
     std::vector<Place> places;
     std::vector<std::pair<AttemptRef, Result<KeptCheckpoint>>> kept;
     std::vector<std::pair<AttemptRef, Result<CheckpointCopy>>> obtained;
+    std::vector<std::pair<AttemptRef, std::string>> waits;
     std::vector<SendLog> files_sent;
     std::vector<std::pair<AttemptRef, Status>> logs_sent;
     std::optional<std::vector<DeviceReading>> devices;  // The latest.

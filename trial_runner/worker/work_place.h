@@ -24,10 +24,13 @@ struct WantedPlace {
   std::string folder;         // The working_dir.
   std::string artifacts;      // Of the sweep's trials; empty: they are known.
   bool is_elsewhere = false;  // SweepInfo's.
+  std::string bucket = {};    // Likewise.
+  bool is_here = false;       // This machine is the tuner's: the artifacts are where they are said.
   friend bool operator==(const WantedPlace&, const WantedPlace&) = default;
 };
 
-// Where the sweep's checkpoints are kept (checkpoint_store.h).
+// Where what the sweep's trials save is kept, but for checkpoints in an object store
+// (checkpoint_store.h).
 enum class CheckpointStorage {
   kSharedFolder,  // In the artifact folder, which this machine writes and the tuner reads.
   kTuner,         // At the tuner; what is in the artifact folder here is a copy.
@@ -38,12 +41,14 @@ struct FoundPlace {
   WorkPlace place;
   std::string artifacts;
   CheckpointStorage storage = CheckpointStorage::kSharedFolder;
+  std::string bucket = {};  // Where checkpoints are kept; empty: they are where all else is.
 };
 
-// A checkpoint that is kept at the tuner, on this machine's disk.
+// A checkpoint that is kept elsewhere, on this machine's disk.
 struct CheckpointCopy {
   std::string folder;  // Empty: there is none.
-  std::string sha256;  // Of its text (package/folder_text.h).
+  // Of its text (package/folder_text.h); in an object store of its manifest.
+  std::string sha256;
   friend bool operator==(const CheckpointCopy&, const CheckpointCopy&) = default;
 };
 

@@ -118,6 +118,9 @@ void WorkerCore::On(const KillAttempt& message, Instant now) {
     return;
   }
   if (message.at_once) ForgetReport(message.ref);
+  if (const auto left = lingering_.find(message.ref); left != lingering_.end()) {
+    return LimitKeeping(left->second.running, now);
+  }
   const auto found = running_.find(message.ref.epoch);
   if (found == running_.end()) return;
   const Seat seat = found->second;
@@ -247,7 +250,8 @@ void WorkerCore::OnReport(ProcessId id, Process& process, int64_t lane, const Re
   }
   AttemptReport message{running.start.ref, running.sequence, report};
   const bool has_folder = report.has_checkpoint && !report.checkpoint.path.empty();
-  if (options_.is_local || !has_folder) return SendReport(running, std::move(message));
+  const bool is_at_tuner = options_.is_local && !IsInBucket(message.ref);
+  if (is_at_tuner || !has_folder) return SendReport(running, std::move(message));
   effects_.push_back(KeepCheckpoint{message.ref, report.checkpoint.path});
   running.keeping = std::move(message);
 }
@@ -289,13 +293,15 @@ void WorkerCore::OnTime(Instant now) {
   CheckLease(now);
   if (has_exited_) return;
   if (next_heartbeat_ && now >= *next_heartbeat_) {
-    Tell(Heartbeat{device_use_, cache_.TakeNext(kCachedPerHeartbeatMax)});
+    Tell(Heartbeat{device_use_, cache_.TakeNext(kCachedPerHeartbeatMax),
+                   waits_.empty() ? "" : waits_.begin()->second});
     next_heartbeat_ = now + Milliseconds(welcome_->heartbeat_ms);
   }
   for (auto& [id, sweep] : sweeps_) {
     if (sweep.tries_again && now >= *sweep.tries_again) TryAgain(id, sweep);
   }
   for (auto& [id, process] : processes_) CheckDeadlines(id, process, now);
+  GiveUpLate(now);
 }
 
 void WorkerCore::CheckDeadlines(ProcessId id, Process& process, Instant now) {
@@ -357,6 +363,9 @@ std::optional<Instant> WorkerCore::NextDeadline() const {
     if (!IsAway()) consider(std::max(last_heard_, connected_at_) + SilenceMax());
   }
   for (const auto& [id, sweep] : sweeps_) consider(sweep.tries_again);
+  for (const auto& [ref, left] : lingering_) {
+    if (left.running.keeping) consider(left.running.kept_by);
+  }
   for (const auto& [id, process] : processes_) {
     consider(process.kill_at);
     for (const auto& [lane, running] : process.running) {

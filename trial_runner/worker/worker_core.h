@@ -13,7 +13,8 @@
 // no failure, and goes on alone; the one that ends its process alone is charged.
 //
 // What a trial has saved is reported once it is kept where the tuner finds it (checkpoint_store.h),
-// and its end once the tuner has all that it printed, also where its process is gone.
+// and its end once the tuner has all that it printed, also where its process is gone. An object
+// store may be away for long: an attempt that was told to end waits for it for a while only.
 //
 // Trial processes are kept: one whose attempt ended in order takes the next one at once. There are
 // no more of them than attempts ran at the same time, but for one that may be started before the
@@ -44,6 +45,7 @@
 #include "trial_runner/fusion.h"
 #include "trial_runner/messages.h"
 #include "trial_runner/worker/checkpoint_cache.h"
+#include "trial_runner/worker/running_attempt.h"
 #include "trial_runner/worker/sweep_here.h"
 #include "trial_runner/worker/trial_protocol.h"
 #include "trial_runner/worker/worker_effects.h"
@@ -99,6 +101,8 @@ class WorkerCore {
   void OnCheckpointKept(const AttemptRef& ref, const Result<KeptCheckpoint>& kept, Instant now);
   void OnCheckpointObtained(const AttemptRef& ref, const Result<CheckpointCopy>& copy, Instant now);
   void OnLogSent(const AttemptRef& ref, const Status& sent);
+  // What an attempt's checkpoint waits for, beyond this machine; empty: it is on its way again.
+  void OnCheckpointWaits(const AttemptRef& ref, const std::string& why, Instant now);
 
   void OnTime(Instant now);
   std::optional<Instant> NextDeadline() const;
@@ -109,32 +113,7 @@ class WorkerCore {
   int64_t process_count() const { return static_cast<int64_t>(processes_.size()); }
 
  private:
-  // An attempt that runs.
-  struct Running {
-    StartAttempt start;
-    DeviceEnvironment devices;
-    std::string log_path;
-    int64_t sequence = 0;
-    bool awaits_answer = false;
-    bool is_told_to_stop = false;
-    bool has_reported_final = false;
-    std::optional<Instant> stop_by;  // Told to stop or complete, it shall have ended by then.
-    // Asked to leave a process that goes on for others, it shall have ended by then.
-    std::optional<Instant> leave_by;
-    // The report that awaits an answer, to be sent again; of workers that are not local.
-    std::optional<AttemptReport> unanswered;
-    // What the attempt's end will be said to be once the process is gone; nothing: see how it ends.
-    std::optional<TrialEnd> verdict;
-    bool may_report = false;  // Told to end, it is heard all the same.
-    // Not begun: the place where it runs is not known yet, or what it goes on from is not here.
-    bool is_held_back = false;
-    bool awaits_checkpoint = false;        // What it goes on from was asked for.
-    std::optional<std::string> restored;   // What it goes on from, on this machine.
-    std::optional<AttemptReport> keeping;  // Not told yet: its checkpoint is not kept yet.
-    std::optional<TrialEnd> said_end;      // While that was so.
-    int64_t device_bytes_max = 0;          // The most that was seen of one device's memory,
-    int64_t device_bytes_told = 0;         // and that the tuner knows of.
-  };
+  using Running = RunningAttempt;
   struct Process {
     std::string program;
     std::optional<ExperimentId> sweep;         // Whose attempts it runs, since its first one.
@@ -218,6 +197,10 @@ class WorkerCore {
   void SendKept(Running& running, const KeptCheckpoint& kept);
   void Drop(const CheckpointCache::Dropped& folders);
   bool HasOwnArtifacts(const AttemptRef& ref) const;
+  bool IsInBucket(const AttemptRef& ref) const;
+  bool HasCopies(const AttemptRef& ref) const;
+  void LimitKeeping(Running& running, Instant now) const;
+  void GiveUpLate(Instant now);
   std::optional<TrialEnd> EndForUnkept(const Status& status, Instant now);
   std::optional<TrialEnd> EndForUnobtained(const Status& status, Instant now);
   void OnEnd(ProcessId id, Process& process, int64_t lane, const TrialEnd& end, Instant now);
@@ -264,6 +247,7 @@ class WorkerCore {
   };
   std::map<AttemptRef, Lingering> lingering_;
   CheckpointCache cache_;
+  std::map<AttemptRef, std::string> waits_;  // For what checkpoints wait.
   int64_t running_count_ = 0;
   ProcessId last_process_;
 

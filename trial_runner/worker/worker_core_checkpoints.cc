@@ -1,7 +1,10 @@
 // The worker's decisions about checkpoints that are kept elsewhere: what waits for them, and what
 // is done where one cannot be kept or had.
+#include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "core/limits.h"
 #include "trial_runner/worker/worker_core.h"
 
 namespace tune {
@@ -10,6 +13,16 @@ namespace tune {
 bool WorkerCore::HasOwnArtifacts(const AttemptRef& ref) const {
   const std::optional<FoundPlace>& found = SweepOf(ref).found;
   return found && found->storage == CheckpointStorage::kTuner;
+}
+
+// What trials save goes to an object store.
+bool WorkerCore::IsInBucket(const AttemptRef& ref) const {
+  return !SweepOf(ref).info.bucket.empty();
+}
+
+// What is on this machine's disk is a copy.
+bool WorkerCore::HasCopies(const AttemptRef& ref) const {
+  return HasOwnArtifacts(ref) || IsInBucket(ref);
 }
 
 void WorkerCore::Drop(const CheckpointCache::Dropped& folders) {
@@ -21,6 +34,7 @@ void WorkerCore::Drop(const CheckpointCache::Dropped& folders) {
 void WorkerCore::OnCheckpointKept(const AttemptRef& ref, const Result<KeptCheckpoint>& kept,
                                   Instant now) {
   if (has_exited_) return;
+  waits_.erase(ref);
   if (const auto found = lingering_.find(ref);
       found != lingering_.end() && found->second.running.keeping) {
     Running& running = found->second.running;
@@ -64,7 +78,7 @@ void WorkerCore::OnCheckpointKept(const AttemptRef& ref, const Result<KeptCheckp
 void WorkerCore::SendKept(Running& running, const KeptCheckpoint& kept) {
   AttemptReport message = *std::exchange(running.keeping, std::nullopt);
   message.report.checkpoint.path = kept.path;
-  if (HasOwnArtifacts(message.ref)) Drop(cache_.Add(message.ref, kept.path, kept.copy));
+  if (HasCopies(message.ref)) Drop(cache_.Add(message.ref, kept.path, kept.copy));
   SendReport(running, std::move(message));
 }
 
@@ -96,6 +110,7 @@ void WorkerCore::GiveUpLingering() {
 
 // Nothing that the attempt has said counts any more.
 void WorkerCore::ForgetReport(const AttemptRef& ref) {
+  waits_.erase(ref);
   if (const auto found = lingering_.find(ref); found != lingering_.end()) {
     StartAttempt start = std::move(found->second.running.start);
     lingering_.erase(found);
@@ -114,6 +129,7 @@ void WorkerCore::ForgetReport(const AttemptRef& ref) {
 void WorkerCore::OnCheckpointObtained(const AttemptRef& ref, const Result<CheckpointCopy>& copy,
                                       Instant now) {
   if (has_exited_) return;
+  waits_.erase(ref);
   const auto found = running_.find(ref.epoch);
   if (found == running_.end()) return;
   const Seat seat = found->second;
@@ -126,7 +142,7 @@ void WorkerCore::OnCheckpointObtained(const AttemptRef& ref, const Result<Checkp
     return;
   }
   const std::string& path = running.start.checkpoint_path;
-  if (HasOwnArtifacts(ref) && !path.empty()) Drop(cache_.Use(ref, path, *copy));
+  if (HasCopies(ref) && !path.empty()) Drop(cache_.Use(ref, path, *copy));
   running.restored = copy->folder;
   if (KnowsPlace(SweepOf(ref)) && !process.is_doomed)
     BeginOnceRestored(seat.process, process, seat.lane);
@@ -141,10 +157,65 @@ std::optional<TrialEnd> WorkerCore::EndForUnobtained(const Status& status, Insta
     case StatusCode::kInvalidArgument:
       return TrialEnd{Outcome::kCrashed, "cannot go on from a checkpoint: " + status.message(),
                       EndDetail::kBadCheckpoint};
+    case StatusCode::kResourceExhausted:
+      if (!options_.is_local) break;
+      return TrialEnd{Outcome::kCrashed, "cannot have a checkpoint: " + status.message(),
+                      EndDetail::kDiskFull};
     default:
-      LeaveUnfit("this worker cannot have a checkpoint of the tuner's: " + status.message(), now);
-      return std::nullopt;
+      if (!options_.is_local) break;
+      return Crash("cannot have a checkpoint: " + status.message());
   }
+  LeaveUnfit("this worker cannot have a checkpoint: " + status.message(), now);
+  return std::nullopt;
+}
+
+// ---- a store that is away
+
+void WorkerCore::OnCheckpointWaits(const AttemptRef& ref, const std::string& why, Instant now) {
+  if (has_exited_ || !Knows(ref)) return;
+  const bool was_waiting = !waits_.empty();
+  if (why.empty()) {
+    waits_.erase(ref);
+  } else {
+    waits_[ref] = CutError(why);
+  }
+  if (!was_waiting && !waits_.empty()) {
+    Say("checkpoints wait, trials go on up to their next one: " + waits_.begin()->second);
+  } else if (was_waiting && waits_.empty()) {
+    Say("checkpoints are kept again");
+  }
+  // Those that were told to end when the store still took things.
+  for (auto& [other, left] : lingering_) {
+    if (left.running.kept_by) LimitKeeping(left.running, now);
+  }
+}
+
+// It was told to end: what it has saved is still kept, for a while; for a shorter one where the
+// store is away.
+void WorkerCore::LimitKeeping(Running& running, Instant now) const {
+  if (!IsInBucket(running.start.ref)) return;
+  const bool is_away = waits_.contains(running.start.ref);
+  const Instant by = now + Milliseconds(is_away ? limits::kKillGraceMs : limits::kUploadGraceMs);
+  running.kept_by = running.kept_by ? std::min(*running.kept_by, by) : by;
+}
+
+void WorkerCore::GiveUpLate(Instant now) {
+  std::vector<AttemptRef> late;
+  for (const auto& [ref, left] : lingering_) {
+    const Running& running = left.running;
+    if (running.keeping && running.kept_by && now >= *running.kept_by) late.push_back(ref);
+  }
+  for (const AttemptRef& ref : late) {
+    Lingering left = std::move(lingering_.at(ref));
+    lingering_.erase(ref);
+    waits_.erase(ref);
+    left.running.keeping.reset();
+    effects_.push_back(GiveUpCheckpoints{ref});
+    EndOnceLogged({}, std::move(left.running),
+                  {Outcome::kPreempted, "its last checkpoint did not get to the object store",
+                   EndDetail::kNone});
+  }
+  if (!late.empty()) ExitIfDone();
 }
 
 }  // namespace tune

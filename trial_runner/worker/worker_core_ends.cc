@@ -199,6 +199,7 @@ void WorkerCore::Leave(ProcessId id, Process& process, int64_t lane, const Trial
 void WorkerCore::GiveBack(ProcessId id, Process& process, int64_t lane, bool at_once, Instant now) {
   const TrialEnd end = {Outcome::kPreempted, "", EndDetail::kNone};
   Running& running = process.running.at(lane);
+  LimitKeeping(running, now);
   running.may_report = !at_once && (running.may_report || !running.verdict);
   if (process.running.size() == 1 || process.is_doomed) {
     return Condemn(id, process, lane, end, at_once, now);
@@ -209,6 +210,7 @@ void WorkerCore::GiveBack(ProcessId id, Process& process, int64_t lane, bool at_
 void WorkerCore::GiveBackAll(ProcessId id, Process& process, const TrialEnd& end, bool at_once,
                              Instant now) {
   for (auto& [lane, running] : process.running) {
+    LimitKeeping(running, now);
     running.may_report = !at_once && (running.may_report || !running.verdict);
     if (!running.verdict) running.verdict = end;
     running.stop_by.reset();
@@ -241,6 +243,7 @@ void WorkerCore::Wind(Instant now) {
   if (is_winding_down_ || has_exited_) return;
   is_winding_down_ = true;
   if (IsGoneForGood()) GiveUpLingering();
+  for (auto& [ref, left] : lingering_) LimitKeeping(left.running, now);
   for (const StartAttempt& start : std::exchange(queue_, {})) {
     EndAttempt(start.ref, {Outcome::kPreempted, "", EndDetail::kNone});
   }

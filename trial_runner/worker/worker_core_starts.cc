@@ -55,6 +55,7 @@ void WorkerCore::StartNow(StartAttempt start) {
   running.is_held_back = true;
   if (KnowsPlace(sweep->second)) return BeginOnceRestored(id, process, lane);
   AskForPlace(running.start);
+  if (KnowsPlace(sweep->second)) BeginOnceRestored(id, process, lane);
 }
 
 Fusion WorkerCore::FusionFor(const StartAttempt& start) const {
@@ -72,16 +73,26 @@ Fusion WorkerCore::FusionFor(const StartAttempt& start) const {
 
 // A local worker shares its tuner's disk, which may not be that of who submitted the sweep.
 bool WorkerCore::KnowsPlace(const SweepHere& sweep) const {
-  return sweep.found.has_value() || (options_.is_local && !sweep.info.is_elsewhere);
+  const bool has_tuners_folder = options_.is_local && !sweep.info.is_elsewhere;
+  return sweep.found.has_value() || (has_tuners_folder && sweep.info.bucket.empty());
 }
 
 void WorkerCore::AskForPlace(const StartAttempt& start) {
   SweepHere& sweep = sweeps_.at(start.ref.sweep);
   if (sweep.wanted) return;
-  std::string artifacts;
-  if (!options_.is_local) artifacts = start.artifact_dir.substr(0, start.artifact_dir.rfind('/'));
-  sweep.wanted = WantedPlace{sweep.info.package, sweep.working_folder, std::move(artifacts),
-                             sweep.info.is_elsewhere};
+  std::string artifacts = start.artifact_dir.substr(0, start.artifact_dir.rfind('/'));
+  const bool has_tuners_folder = options_.is_local && !sweep.info.is_elsewhere;
+  if (has_tuners_folder) {
+    sweep.wanted = WantedPlace{{}, sweep.working_folder, artifacts, false, sweep.info.bucket};
+    sweep.found = FoundPlace{{"", sweep.info.package.sha256, options_.cache},
+                             std::move(artifacts),
+                             CheckpointStorage::kSharedFolder,
+                             sweep.info.bucket};
+    effects_.push_back(SettleSweep{start.ref.sweep, *sweep.found});
+    return;
+  }
+  sweep.wanted = WantedPlace{sweep.info.package,      sweep.working_folder, std::move(artifacts),
+                             sweep.info.is_elsewhere, sweep.info.bucket,    options_.is_local};
   effects_.push_back(FindPlace{start.ref.sweep, *sweep.wanted});
 }
 
@@ -91,7 +102,8 @@ void WorkerCore::BeginOnceRestored(ProcessId id, Process& process, int64_t lane)
   const AttemptRef& ref = running.start.ref;
   const std::string& path = running.start.checkpoint_path;
   const bool wants_files = HasOwnArtifacts(ref) && ref.attempt.value > 1 && running.start.rank == 0;
-  const bool needs_nothing = options_.is_local || (path.empty() && !wants_files);
+  const bool is_here = options_.is_local && !IsInBucket(ref);
+  const bool needs_nothing = is_here || (path.empty() && !wants_files);
   if (needs_nothing || running.restored) return BeginAttempt(id, process, lane);
   if (std::exchange(running.awaits_checkpoint, true)) return;
   ObtainCheckpoint obtain{ref, path, {}};

@@ -101,6 +101,7 @@ void WorkerCore::GetReadyFor(const SweepHere& sweep, Instant now) {
 void WorkerCore::Forget(ExperimentId sweep, Instant now) {
   const auto is_its = [sweep](const AttemptRef& ref) { return ref.sweep == sweep; };
   std::erase_if(unacknowledged_, [&](const Unacknowledged& entry) { return is_its(entry.ref); });
+  std::erase_if(waits_, [&](const auto& entry) { return is_its(entry.first); });
   std::erase_if(queue_, [&](const StartAttempt& start) { return is_its(start.ref); });
   running_count_ -= static_cast<int64_t>(
       std::erase_if(lingering_, [&](const auto& entry) { return is_its(entry.first); }));

@@ -58,6 +58,11 @@ struct FindPlace {
   ExperimentId sweep;
   WantedPlace wanted;
 };
+// Known without looking: where the sweep runs here.
+struct SettleSweep {
+  ExperimentId sweep;
+  FoundPlace found;
+};
 // Nothing of this sweep runs here any more, nor will: what is looked for, carried and kept for it
 // can go.
 struct LeaveSweep {
@@ -71,7 +76,8 @@ struct KeepCheckpoint {
 // An attempt goes on from this, and begins once it is here (OnCheckpointObtained).
 struct ObtainCheckpoint {
   AttemptRef ref;
-  std::string path;  // On the tuner's machine; empty: there is no checkpoint.
+  // On the tuner's machine, or in an object store; empty: there is no checkpoint.
+  std::string path;
   CheckpointCopy copy;
   // What earlier attempts' programs left in the trial's folder; empty: it is not asked for.
   std::string files_path = {};    // On the tuner's machine.
@@ -106,10 +112,10 @@ struct ConnectToTuner {};
 struct ExitWorker {
   int status = 0;
 };
-using Effect =
-    std::variant<SendToTuner, SpawnProcess, WriteToProcess, KeepOutput, SignalProcess, PrintLine,
-                 PrintNote, FindPlace, LeaveSweep, KeepCheckpoint, ObtainCheckpoint, SendLog,
-                 GiveUpCheckpoints, DropCheckpoint, ClearTrialFolder, ConnectToTuner, ExitWorker>;
+using Effect = std::variant<SendToTuner, SpawnProcess, WriteToProcess, KeepOutput, SignalProcess,
+                            PrintLine, PrintNote, FindPlace, SettleSweep, LeaveSweep,
+                            KeepCheckpoint, ObtainCheckpoint, SendLog, GiveUpCheckpoints,
+                            DropCheckpoint, ClearTrialFolder, ConnectToTuner, ExitWorker>;
 
 // ---- what was seen
 

@@ -179,6 +179,8 @@ void WorkerLoop::HandleInbox() {
     const bool is_awaited = core_.OnPlace(sweep, wanted, found, clock_.Now());
     if (is_awaited && found.ok() && carrier_ != nullptr) carrier_->Settle(sweep, *found);
   }
+  // Before what they waited for.
+  for (const auto& [ref, why] : content.waits) core_.OnCheckpointWaits(ref, why, clock_.Now());
   for (const auto& [ref, kept] : content.kept) core_.OnCheckpointKept(ref, kept, clock_.Now());
   for (const auto& [ref, copy] : content.obtained) {
     core_.OnCheckpointObtained(ref, copy, clock_.Now());

@@ -94,6 +94,7 @@ class WorkerLoop {
   void Do(const PrintNote& effect);
   void Print(const std::string& text, bool has_time) const;
   void Do(const FindPlace& effect);
+  void Do(const SettleSweep& effect) { carrier_->Settle(effect.sweep, effect.found); }
   void Do(const LeaveSweep& effect);
   void Do(const KeepCheckpoint& effect) { carrier_->Keep(effect); }
   void Do(const ObtainCheckpoint& effect) { carrier_->Obtain(effect); }

@@ -189,6 +189,7 @@ void WorkerLoop::Do(const ConnectToTuner&) {
   for (auto& [sweep, wanted, found] : left.places) {
     inbox_.OnPlace(sweep, wanted, std::move(found));
   }
+  for (auto& [ref, why] : left.waits) inbox_.OnCheckpointWaits(ref, std::move(why));
   for (auto& [ref, kept] : left.kept) inbox_.OnCheckpointKept(ref, std::move(kept));
   for (auto& [ref, copy] : left.obtained) inbox_.OnCheckpointObtained(ref, std::move(copy));
   for (const SendLog& last : left.files_sent) inbox_.OnFilesSent(last);

@@ -16,11 +16,15 @@
 namespace tune {
 
 Result<std::vector<Garbage>> FindGarbageOf(const std::string& db_path, const std::string& sweep,
-                                           const std::optional<LockHolder>& tuner, Instant now) {
+                                           const std::optional<LockHolder>& tuner, Instant now,
+                                           const IsElsewhere& is_elsewhere) {
   TUNE_ASSIGN_OR_RETURN(const std::vector<FoundArtifact> found,
                         ListArtifacts(ArtifactsDirOf(db_path), sweep));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(db_path));
-  TUNE_ASSIGN_OR_RETURN(KnownSweeps sweeps, ReadKnownSweeps(*database, sweep));
+  TUNE_ASSIGN_OR_RETURN(KnownSweeps sweeps,
+                        ReadKnownSweeps(*database, sweep, [&is_elsewhere](const std::string& path) {
+                          return !is_elsewhere || !is_elsewhere(path);
+                        }));
   for (auto& [name, known] : sweeps) {
     known.has_tuner = tuner && tuner->MayRun(name);
   }
@@ -64,19 +68,21 @@ Status CheckArtifactsAreOwn(const std::string& db_path) {
   return OkStatus();
 }
 
-Status CleanUpSweep(const std::string& db_path, const std::string& sweep, Instant now) {
+Status CleanUpSweep(const std::string& db_path, const std::string& sweep, Instant now,
+                    const IsElsewhere& is_elsewhere) {
   if (!CheckArtifactsAreOwn(db_path).ok()) return OkStatus();
   TUNE_ASSIGN_OR_RETURN(const std::vector<Garbage> garbage,
-                        FindGarbageOf(db_path, sweep, std::nullopt, now));
+                        FindGarbageOf(db_path, sweep, std::nullopt, now, is_elsewhere));
   for (const RemovedGarbage& removed : RemoveGarbage(db_path, garbage, false)) {
     TUNE_RETURN_IF_ERROR(removed.status);
   }
   return OkStatus();
 }
 
-Status CleanUpAfterTuner(const std::string& db_path, const std::string& sweep, Instant now) {
+Status CleanUpAfterTuner(const std::string& db_path, const std::string& sweep, Instant now,
+                         const IsElsewhere& is_elsewhere) {
   if (!CheckArtifactsAreOwn(db_path).ok()) return OkStatus();
-  TUNE_RETURN_IF_ERROR(CleanUpSweep(db_path, sweep, now));
+  TUNE_RETURN_IF_ERROR(CleanUpSweep(db_path, sweep, now, is_elsewhere));
   RemoveEmptyArtifacts(db_path);
   return OkStatus();
 }

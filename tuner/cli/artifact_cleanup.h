@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,8 +18,12 @@ namespace tune {
 
 // The garbage of all sweeps, or of one. `tuner`: who holds the writer's lock, if it is not the
 // caller; one that has announced no sweep may run any.
+// `is_elsewhere`: whether a checkpoint is whole in an object store, by its path, so that a copy
+// here may go; null: none is known to be.
+using IsElsewhere = std::function<bool(const std::string& path)>;
 Result<std::vector<Garbage>> FindGarbageOf(const std::string& db_path, const std::string& sweep,
-                                           const std::optional<LockHolder>& tuner, Instant now);
+                                           const std::optional<LockHolder>& tuner, Instant now,
+                                           const IsElsewhere& is_elsewhere = nullptr);
 
 struct RemovedGarbage {
   Garbage garbage;
@@ -37,12 +42,14 @@ Status CheckArtifactsAreOwn(const std::string& db_path);
 
 // What nobody needs of a sweep that no tuner runs (nothing where CheckArtifactsAreOwn fails). The
 // caller holds the writer's lock.
-Status CleanUpSweep(const std::string& db_path, const std::string& sweep, Instant now);
+Status CleanUpSweep(const std::string& db_path, const std::string& sweep, Instant now,
+                    const IsElsewhere& is_elsewhere = nullptr);
 
 // For a tuner that takes a sweep over, before it gives anything out: what the one before had given
 // up and did not come to remove (CleanUpSweep), and the socket where it listened. The caller holds
 // the writer's lock.
-Status CleanUpAfterTuner(const std::string& db_path, const std::string& sweep, Instant now);
+Status CleanUpAfterTuner(const std::string& db_path, const std::string& sweep, Instant now,
+                         const IsElsewhere& is_elsewhere = nullptr);
 
 // Ends the processes that trials of this database left behind when all that watched over them was
 // killed (left_behind.h), and returns one line about them; empty: there were none. The caller holds

@@ -17,10 +17,12 @@
 
 #include "core/posix/durable_file.h"
 #include "core/posix/link_path.h"
+#include "trial_runner/s3_address.h"
 #include "tuner/artifact_garbage.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/checkpoint_on_disk.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/stored_checkpoint.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/sqlite/artifact_rows.h"
@@ -169,6 +171,17 @@ class Backup {
     const std::string to = partial_dir_ + "/" + within;
     std::error_code error;
     fs::remove_all(to, error);
+    if (IsS3Url(from)) {
+      const fs::path there(to);
+      const Status brought =
+          BringStored(from, there.parent_path().string(), there.filename().string());
+      const bool is_gone =
+          brought.code() == StatusCode::kNotFound || brought.code() == StatusCode::kDataLoss;
+      if (is_gone) return false;
+      TUNE_RETURN_IF_ERROR(brought);
+      copied_[within] = one.checksum;
+      return true;
+    }
     if (!fs::exists(from, error)) return false;
     fs::create_directories(fs::path(to).parent_path(), error);
     if (error) return FromError(to, error);
@@ -196,9 +209,10 @@ class Backup {
       const bool is_there = fs::exists(partial_dir_ + "/" + one.Within(), ignored);
       const char* const state = is_there ? "corrupt" : "removed";
       TUNE_RETURN_IF_ERROR(copy->Run(kMarkSql, one.trial_id, one.iteration, one.path, state));
+      const std::string gone =
+          IsS3Url(one.path) ? " is not in the object store any more" : " is not on disk any more";
       err_ << "warning: the checkpoint of " << Printable(one.sweep) << "/" << one.trial
-           << " at iteration " << one.iteration
-           << (is_there ? " is not as it was reported" : " is not on disk any more")
+           << " at iteration " << one.iteration << (is_there ? " is not as it was reported" : gone)
            << "; the copy calls it " << state << "\n";
     }
     return transaction.Commit();

@@ -8,9 +8,12 @@
 #include <utility>
 
 #include "core/json.h"
+#include "trial_runner/s3_address.h"
+#include "tuner/artifact_path.h"
 #include "tuner/cli/checkpoint_on_disk.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/live_view.h"
+#include "tuner/cli/stored_checkpoint.h"
 #include "tuner/cli/stored_doubts.h"
 #include "tuner/cli/sweep_lookup.h"
 
@@ -169,6 +172,17 @@ Result<std::string> WriteExport(const BestOptions& options, const FoundSweep& sw
 Result<std::string> Export(const BestOptions& options, const FoundSweep& sweep,
                            const BestTrial& best, const BestModel& model,
                            const ModelExporter& export_food11) {
+  if (IsS3Url(best.checkpoint_path)) {
+    const auto within = WithinTrialFolder(best.checkpoint_path, sweep.name, best.number);
+    TUNE_ASSIGN_OR_RETURN(
+        const StoredHere here,
+        StoredHere::Of(best.checkpoint_path,
+                       TrialFolder(ArtifactsDirOf(options.db_path), sweep.name, best.number) + "/" +
+                           within.value_or("")));
+    BestTrial brought = best;
+    brought.checkpoint_path = here.path();
+    return Export(options, sweep, brought, model, export_food11);
+  }
   const std::string trial = sweep.name + "/" + std::to_string(best.number);
   std::error_code error;
   const bool is_food11 = sweep.trainable_kind == kFood11 && export_food11;

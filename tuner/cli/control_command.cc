@@ -5,8 +5,9 @@
 
 #include "core/limits.h"
 #include "tuner/artifact_path.h"
-#include "tuner/artifact_store.h"
+#include "tuner/cli/bucket_cleanup.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/kept_artifacts.h"
 #include "tuner/cli/living_state.h"
 #include "tuner/cli/setting_text.h"
 #include "tuner/cli/sweep_lookup.h"
@@ -147,11 +148,13 @@ class Command {
     for (const StoredExperiment& experiment : experiments) {
       if (experiment.id.value != sweep.id) continue;
       const std::string artifacts_dir = ArtifactsDirOf(options_.db_path);
-      LocalArtifactStore artifacts(artifacts_dir + "/" + experiment.name);
+      KeptArtifacts artifacts(artifacts_dir + "/" + experiment.name);
       ControlRequest request = request_;
       request.sweep = experiment.name;
       TUNE_ASSIGN_OR_RETURN(Lines lines, ControlAtRest(request, experiment, artifacts_dir, **store,
                                                        artifacts, clock_.Now()));
+      artifacts.Finish(kStoragePatience);
+      for (std::string& line : artifacts.TakeLines()) lines.push_back(std::move(line));
       return std::optional<Lines>(std::move(lines));
     }
     return NotFound(options_.db_path + ": " + Printable(sweep.name) + " was deleted");

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -11,7 +12,10 @@
 #include <vector>
 
 #include "core/json.h"
+#include "trial_runner/bucket/stop_later.h"
+#include "trial_runner/s3_address.h"
 #include "tuner/artifact_path.h"
+#include "tuner/cli/bucket_cleanup.h"
 #include "tuner/cli/checkpoint_on_disk.h"
 #include "tuner/cli/stored_ask_tell.h"
 #include "tuner/cli/sweep_lookup.h"
@@ -109,13 +113,46 @@ bool IsStillDurable(Database& database, const DurableCheckpoint& row) {
   return !is_there.ok() || *is_there;
 }
 
+// Those that are in object stores, by what their stores list.
+Findings CheckStored(Database& database, const std::vector<DurableCheckpoint>& rows) {
+  Findings findings;
+  const Result<std::vector<SweepStorage>> storages = ReadStorages(database);
+  if (!storages.ok()) return {Problem("storage", storages.status().message(), kKeepCopy)};
+  for (const SweepStorage& storage : *storages) {
+    const auto is_its = [&storage](const DurableCheckpoint& row) {
+      return row.sweep == storage.sweep;
+    };
+    if (std::none_of(rows.begin(), rows.end(), is_its)) continue;
+    const StopLater patience(kStoragePatience);
+    const Result<BucketList> list = ListStorage(storage, patience.token());
+    if (!list.ok()) {
+      findings.push_back(Warning("storage", list.status().message(), "look at it again later"));
+      continue;
+    }
+    for (const DurableCheckpoint& row : rows) {
+      if (!is_its(row) || IsWholeIn(storage, *list)(row.path)) continue;
+      if (!IsStillDurable(database, row)) continue;
+      findings.push_back(Problem("checkpoint", row.path + ": is missing",
+                                 "restore it from a backup; without it trial " +
+                                     Printable(row.sweep) + "/" + std::to_string(row.trial) +
+                                     " goes on from an earlier one"));
+    }
+  }
+  return findings;
+}
+
 Findings CheckCheckpoints(Database& database) {
   const Result<std::vector<DurableCheckpoint>> rows = ReadDurableCheckpoints(database);
   if (!rows.ok()) return {Problem("checkpoints", rows.status().message(), kKeepCopy)};
   Findings findings;
   size_t wrong_count = 0;
+  std::vector<DurableCheckpoint> in_stores;
   for (const DurableCheckpoint& row : *rows) {
     const std::string path = FindArtifact(row.path, database.path(), row.sweep, row.trial);
+    if (IsS3Url(path)) {
+      in_stores.push_back(row);
+      continue;
+    }
     const CheckpointLook look = LookAtCheckpoint(path, row.bytes, row.checksum);
     if (look.state == CheckpointOnDisk::kWhole || !IsStillDurable(database, row)) continue;
     if (++wrong_count > kToldCheckpointsMax) continue;
@@ -125,7 +162,13 @@ Findings CheckCheckpoints(Database& database) {
                 "restore it from a backup; without it trial " + Printable(row.sweep) + "/" +
                     std::to_string(row.trial) + " goes on from an earlier one"));
   }
-  const std::string counted = std::to_string(rows->size()) + " durable";
+  const std::string counted =
+      std::to_string(rows->size()) + " durable" +
+      (in_stores.empty() ? "" : " (" + std::to_string(in_stores.size()) + " in an object store)");
+  if (Findings stored = CheckStored(database, in_stores); !stored.empty()) {
+    findings.insert(findings.end(), stored.begin(), stored.end());
+    if (wrong_count == 0) return findings;
+  }
   if (wrong_count == 0) return {Ok("checkpoints", counted + ", all as they were reported")};
   findings.insert(
       findings.begin(),

@@ -3,11 +3,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
+#include "trial_runner/bucket/stop_later.h"
 #include "tuner/artifact_garbage.h"
 #include "tuner/artifact_path.h"
 #include "tuner/artifact_store.h"
 #include "tuner/cli/artifact_cleanup.h"
+#include "tuner/cli/bucket_cleanup.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
@@ -23,12 +26,14 @@ struct Doomed {
   int64_t trial_count = 0;
   std::string folder;
   int64_t folder_bytes = 0;
-  std::string learner;  // An unfinished sweep that learns from it.
+  std::string learner;                 // An unfinished sweep that learns from it.
+  std::vector<SweepStorage> storages;  // One where it keeps checkpoints in an object store.
 
   std::string Describe() const {
     return Printable(sweep.name) + ": " + std::to_string(trial_count) +
            (trial_count == 1 ? " trial, " : " trials, ") + FormatBytes(folder_bytes) +
-           " of artifacts";
+           " of artifacts" +
+           (storages.empty() ? "" : " and all below " + storages.front().root.ToUrl());
   }
 };
 
@@ -55,6 +60,7 @@ Result<Doomed> FindDoomed(const DeleteOptions& options) {
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
   if (has_row) doomed.trial_count = row->Int(0);
   TUNE_ASSIGN_OR_RETURN(doomed.learner, FindLearner(*database, doomed.sweep.name));
+  TUNE_ASSIGN_OR_RETURN(doomed.storages, ReadStorages(*database, doomed.sweep.name));
   doomed.folder = ArtifactsDirOf(options.db_path) + "/" + doomed.sweep.name;
   doomed.folder_bytes = MeasureBytes(doomed.folder);
   return doomed;
@@ -112,6 +118,20 @@ int DeleteOnHead(const DeleteOptions& options, const LockHolder& head, const Doo
   return answer->status.ok() ? 0 : Complain(answer->status, err);
 }
 
+// A head does that itself.
+bool EmptyStorages(const Doomed& doomed, std::ostream& err) {
+  for (const SweepStorage& storage : doomed.storages) {
+    const StopLater patience(kStoragePatience);
+    const Status emptied = EmptyStorage(storage, patience.token());
+    if (emptied.ok()) continue;
+    err << "tune: the rows of " << Printable(doomed.sweep.name) << " are deleted, but "
+        << emptied.message() << "; remove what is left with: aws s3 rm --recursive "
+        << storage.root.ToUrl() << "\n";
+    return false;
+  }
+  return true;
+}
+
 bool IsYes(std::istream& in) {
   std::string answer;
   std::getline(in, answer);
@@ -163,6 +183,7 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
     return 1;
   }
   if (!is_on_head) RemoveEmptyArtifacts(options.db_path);
+  if (!is_on_head && !EmptyStorages(*doomed, err)) return 1;
   out << "deleted " << doomed->Describe() << "\n";
   return 0;
 }

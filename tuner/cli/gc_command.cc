@@ -1,14 +1,17 @@
 #include "tuner/cli/gc_command.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "trial_runner/bucket/stop_later.h"
 #include "trial_runner/package/cache_trim.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/artifact_cleanup.h"
+#include "tuner/cli/bucket_cleanup.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/sqlite/integrity.h"
@@ -72,8 +75,11 @@ class Collection {
       lock.emplace(*std::move(acquired));
     }
     if (tuner_ && !Announce()) return 1;
+    std::vector<RemovedGarbage> in_buckets;
+    const Result<IsElsewhere> is_elsewhere = LookInBuckets(in_buckets);
+    if (!is_elsewhere.ok()) return Complain(is_elsewhere.status(), err_);
     const Result<std::vector<Garbage>> garbage =
-        FindGarbageOf(options_.db_path, "", tuner_, clock_.Now());
+        FindGarbageOf(options_.db_path, "", tuner_, clock_.Now(), *is_elsewhere);
     if (!garbage.ok()) return Complain(garbage.status(), err_);
     std::vector<RemovedGarbage> removed =
         RemoveGarbage(options_.db_path, *garbage, options_.dry_run);
@@ -81,6 +87,7 @@ class Collection {
     for (RemovedGarbage& item : removed) {
       item.garbage.path = ArtifactsDirOf(options_.db_path) + "/" + item.garbage.path;
     }
+    removed.insert(removed.end(), in_buckets.begin(), in_buckets.end());
     Status folded;
     const std::string wal = options_.db_path + "-wal";
     const bool has_work = options_.vacuum || MeasureBytes(wal) > 0;
@@ -102,6 +109,32 @@ class Collection {
   }
 
  private:
+  // Removes what nobody needs in object stores. A copy on this disk may go where the store has the
+  // checkpoint whole, and nobody goes on from the copy. A store that is away is told of.
+  Result<IsElsewhere> LookInBuckets(std::vector<RemovedGarbage>& removed) {
+    TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
+                          OpenForQueries(options_.db_path));
+    TUNE_ASSIGN_OR_RETURN(const std::vector<SweepStorage> storages, ReadStorages(*database));
+    std::vector<IsElsewhere> wholes;
+    for (const SweepStorage& storage : storages) {
+      const StopLater patience(kStoragePatience);
+      Result<std::vector<RemovedGarbage>> found = CleanUpStorage(
+          options_.db_path, storage, tuner_, clock_.Now(), options_.dry_run, patience.token());
+      const Result<BucketList> list =
+          found.ok() ? ListStorage(storage, patience.token()) : found.status();
+      if (!list.ok()) {
+        removed.push_back({{storage.root.ToUrl(), ""}, 0, list.status()});
+        continue;
+      }
+      removed.insert(removed.end(), found->begin(), found->end());
+      if (!tuner_) wholes.push_back(IsWholeIn(storage, *list));
+    }
+    return IsElsewhere([wholes = std::move(wholes)](const std::string& path) {
+      return std::any_of(wholes.begin(), wholes.end(),
+                         [&path](const IsElsewhere& is_whole) { return is_whole(path); });
+    });
+  }
+
   // The last connection folds the WAL back and removes it when it closes.
   Status FoldBack() {
     TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database,

@@ -13,7 +13,6 @@
 #include "trial_runner/devices/machine_devices.h"
 #include "trial_runner/devices/offered_devices.h"
 #include "tuner/artifact_path.h"
-#include "tuner/artifact_store.h"
 #include "tuner/cli/artifact_cleanup.h"
 #include "tuner/cli/background.h"
 #include "tuner/cli/complain.h"
@@ -22,6 +21,7 @@
 #include "tuner/cli/exit_limit.h"
 #include "tuner/cli/head_pools.h"
 #include "tuner/cli/head_sweeps.h"
+#include "tuner/cli/kept_artifacts.h"
 #include "tuner/cli/listening.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/local_worker.h"
@@ -38,6 +38,7 @@ namespace {
 
 constexpr Duration kLookEvery = Milliseconds(200);  // At the local worker and the programs.
 constexpr Duration kExitLimit = Seconds(20);
+constexpr Duration kStoreExitPatience = Seconds(15);
 constexpr Duration kLease = Seconds(60);
 constexpr Duration kPagePause = Seconds(5);          // Between two starts of it.
 constexpr Duration kLocalWorkerPause = Seconds(60);  // After one that ended again and again.
@@ -120,7 +121,7 @@ class Head {
   // Each may use those above it, and ends before them.
   ExitLimit exit_limit_;
   EventQueue queue_;
-  LocalArtifactStore artifacts_;
+  KeptArtifacts artifacts_;
   Controller controller_;
   std::optional<SignalWatch> signals_;
   std::unique_ptr<Doors> doors_;
@@ -193,6 +194,7 @@ void Head::SayNews() {
     LogOfHead(name.empty() ? line.text : name + ": " + line.text);
   }
   for (const std::string& line : control_->TakeLines()) LogOfHead(line);
+  for (const std::string& line : artifacts_.TakeLines()) LogOfHead(line);
   for (const std::string& line : page_.TakeLines()) LogOfHead(line);
   if (pools_ != nullptr) {
     for (const std::string& line : pools_->TakeLines()) LogOfHead(line);
@@ -241,6 +243,8 @@ int Head::Close() {
   page_.End();
   doors_->Close();
   local_worker_->End();
+  artifacts_.Finish(kStoreExitPatience);
+  for (const std::string& line : artifacts_.TakeLines()) LogOfHead(line);
   const int exit_status = signals_->exit_status();
   exit_limit_.Begin(exit_status, kExitLimit,
                     "tune: a connection did not close and is left; nothing is lost");

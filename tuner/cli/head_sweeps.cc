@@ -13,6 +13,7 @@
 #include "trial_runner/working_folder.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/artifact_cleanup.h"
+#include "tuner/cli/bucket_cleanup.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/job_order.h"
 #include "tuner/cli/sweep.h"
@@ -30,6 +31,7 @@ namespace {
 
 constexpr Duration kTryAgainEvery = Seconds(60);  // With a sweep that found no room on a disk.
 constexpr size_t kPackagesOfEndedMax = 16;
+constexpr Duration kStoreAnswerPatience = Seconds(10);  // Workers are waited for meanwhile.
 
 // A client has taken them out; none comes into the database.
 Status RefuseSecrets(const std::string& spec) {
@@ -136,6 +138,7 @@ Status HeadSweeps::CheckNew(const std::string& name, const ExperimentSpec& spec)
                            ", but this head takes no workers of other machines, and its own has " +
                            DescribeCapacity(parts_.local));
   }
+  TUNE_RETURN_IF_ERROR(CheckStorage(spec.checkpoint.storage, kStoreAnswerPatience));
   SweepSurroundings surroundings;
   surroundings.local = parts_.local;
   return CheckEnvironment(spec, surroundings, parts_.program_dir).At("of the head");
@@ -216,6 +219,11 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
   TUNE_ASSIGN_OR_RETURN(wanted.labels, Changed({}, submission.labels));
   wanted.is_synced_later = true;  // With its first step.
   TUNE_ASSIGN_OR_RETURN(const StoredExperiment experiment, parts_.store.CreateExperiment(wanted));
+  if (const auto storage = StorageOf(experiment, spec.checkpoint.storage, parts_.db_path)) {
+    const Status claimed = ClaimStorage(*storage, kStoreAnswerPatience);
+    if (!claimed.ok()) TUNE_RETURN_IF_ERROR(parts_.store.DeleteExperiment(experiment));
+    TUNE_RETURN_IF_ERROR(claimed);
+  }
   parts.options.name = experiment.name;
   parts.options.artifact_root = artifacts_dir_ + "/" + experiment.name;
   parts_.controller.Enlist(experiment.id, std::move(parts.options), std::move(parts.searcher),
@@ -239,6 +247,9 @@ void HeadSweeps::Admit(const StoredExperiment& experiment) {
   const ExperimentId id = experiment.id;
   OpenSweep& open = parts_.controller.At(id);
   names_[id] = experiment.name;
+  if (const auto storage = StorageOf(experiment, parts_.db_path)) {
+    storages_.insert_or_assign(id, *storage);
+  }
   programs_.erase(id);
   const Result<Provenance> provenance = DecodeProvenance(experiment.provenance);
   const bool is_elsewhere = provenance.ok() && provenance->is_elsewhere;
@@ -311,6 +322,10 @@ void HeadSweeps::Leave(const EndOfExperiment& end) {
   }
   parts_.doors.DropSweep(end.sweep);
   programs_.erase(end.sweep);
+  if (const auto storage = storages_.find(end.sweep); storage != storages_.end()) {
+    CleanUpLater(storage->second);
+    storages_.erase(storage);
+  }
   names_.erase(end.sweep);
   const bool had_package = packages_.erase(end.sweep) > 0;
   parts_.controller.Release(end.sweep);
@@ -349,6 +364,7 @@ Result<std::vector<std::string>> HeadSweeps::DoAtRest(const ControlRequest& requ
                                   experiment.name + "; delete that one first");
       }
       TUNE_RETURN_IF_ERROR(parts_.store.DeleteExperiment(experiment));
+      EmptyLater(experiment);
       is_order_due_ = true;
       std::erase_if(submitted_, [&](const auto& entry) { return entry.second == experiment.name; });
       LogOfHead(experiment.name + " is deleted");
@@ -407,6 +423,26 @@ Result<std::vector<std::string>> HeadSweeps::Resume(const StoredExperiment& expe
       experiment.name + " goes on from " + Counted(static_cast<int64_t>(trial_count), "trial");
   LogOfHead("tune resume: " + line);
   return std::vector<std::string>{line};
+}
+
+// It may go on meanwhile: as for any sweep that a tuner runs.
+void HeadSweeps::CleanUpLater(const SweepStorage& storage) {
+  const auto clean = [db_path = parts_.db_path, &clock = parts_.clock,
+                      storage](const std::stop_token& stop) -> Status {
+    TUNE_ASSIGN_OR_RETURN(
+        const auto removed,
+        CleanUpStorage(db_path, storage, FindLockHolder(db_path), clock.Now(), false, stop));
+    for (const RemovedGarbage& one : removed) TUNE_RETURN_IF_ERROR(one.status);
+    return OkStatus();
+  };
+  parts_.artifacts.DoLater(clean);
+}
+
+void HeadSweeps::EmptyLater(const StoredExperiment& experiment) {
+  if (const auto storage = StorageOf(experiment, parts_.db_path)) {
+    parts_.artifacts.DoLater(
+        [storage = *storage](const std::stop_token& stop) { return EmptyStorage(storage, stop); });
+  }
 }
 
 Status HeadSweeps::LookAtEnded() {

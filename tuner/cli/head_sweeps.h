@@ -13,10 +13,11 @@
 #include "core/resources.h"
 #include "core/status.h"
 #include "core/time.h"
-#include "tuner/artifact_store.h"
+#include "tuner/cli/bucket_cleanup.h"
 #include "tuner/cli/control_desk.h"
 #include "tuner/cli/doors.h"
 #include "tuner/cli/head_retention.h"
+#include "tuner/cli/kept_artifacts.h"
 #include "tuner/cli/program_watch.h"
 #include "tuner/controller.h"
 #include "tuner/event_queue.h"
@@ -42,7 +43,7 @@ class HeadSweeps final : public HeadDuties {
     Doors& doors;
     Tuner& tuner;
     EventQueue& queue;
-    ArtifactStore& artifacts;
+    KeptArtifacts& artifacts;
     const RetentionRule& keep;
   };
   explicit HeadSweeps(const Parts& parts);
@@ -64,6 +65,9 @@ class HeadSweeps final : public HeadDuties {
                                           const ControlRequest& request);
   // What a new one needs, before anything is stored.
   Status CheckNew(const std::string& name, const ExperimentSpec& spec) const;
+  // What waits for no store, which may be away.
+  void CleanUpLater(const SweepStorage& storage);
+  void EmptyLater(const StoredExperiment& experiment);
   void Admit(const StoredExperiment& experiment);
   void NoteSubmitted(const StoredExperiment& experiment);
   Status LookAtInterrupted();
@@ -85,6 +89,7 @@ class HeadSweeps final : public HeadDuties {
   // Of those that are open.
   std::map<ExperimentId, std::string> names_;
   std::map<ExperimentId, ProgramWatch> programs_;
+  std::map<ExperimentId, SweepStorage> storages_;
   std::map<ExperimentId, std::string> packages_;                // Hashes.
   std::map<ExperimentId, std::vector<std::string>> following_;  // Names of those that go before.
   bool is_order_due_ = false;  // One of those that others follow may be over.

@@ -12,10 +12,12 @@
 #include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
 #include "search/searcher.h"
+#include "trial_runner/bucket/stop_later.h"
 #include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
 #include "tuner/cli/artifact_cleanup.h"
 #include "tuner/cli/background.h"
+#include "tuner/cli/bucket_cleanup.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/gather_provenance.h"
 #include "tuner/cli/listening.h"
@@ -174,9 +176,11 @@ bool IsOver(const StoredExperiment& experiment) {
 void CleanUp(const ResumeOptions& options, const StoredExperiment& experiment, Instant now) {
   const std::string ended = EndWhatTrialsLeftBehind(options.db_path);
   if (!ended.empty()) Tell(ended);
-  if (const Status s = CleanUpAfterTuner(options.db_path, experiment.name, now); !s.ok()) {
-    Tell("warning: " + s.message() + " (tune gc tries again)");
-  }
+  const auto stored = StorageOf(experiment, options.db_path);
+  const StopLater patience(kStoragePatience);
+  const Status cleaned = stored ? CleanUpStored(options.db_path, *stored, now, patience.token())
+                                : CleanUpAfterTuner(options.db_path, experiment.name, now);
+  if (!cleaned.ok()) Tell("warning: " + cleaned.message() + " (tune gc tries again)");
 }
 
 // What its trials on this machine need may have been moved since: without it each would fail.
@@ -229,6 +233,10 @@ Status CheckAndPack(const ResumeOptions& options, const StoredExperiment& experi
   const std::string place = "the stored spec of " + experiment.name;
   TUNE_RETURN_IF_ERROR(CheckEnvironment(spec, surroundings, options.program_dir).At(place));
   TUNE_RETURN_IF_ERROR(CheckStillThere(spec, controller, surroundings, options.data_dir).At(place));
+  TUNE_RETURN_IF_ERROR(CheckStorage(spec.checkpoint.storage));
+  if (const auto storage = StorageOf(experiment, spec.checkpoint.storage, options.db_path)) {
+    TUNE_RETURN_IF_ERROR(ClaimStorage(*storage));
+  }
   TUNE_ASSIGN_OR_RETURN(surroundings.package,
                         PackWorkingFolder(spec, options.db_path, !surroundings.listen.empty()));
   for (const std::string& warning : surroundings.package.warnings) Tell("warning: " + warning);

@@ -17,6 +17,7 @@
 #include "trial_runner/trial_programs.h"
 #include "tuner/cli/artifact_cleanup.h"
 #include "tuner/cli/background.h"
+#include "tuner/cli/bucket_cleanup.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/configuration_check.h"
 #include "tuner/cli/gather_provenance.h"
@@ -84,6 +85,16 @@ Status CheckFrom(const ExperimentSpec& spec, const SearchSpace& space, const std
 }
 
 // All has been checked: the sweep is stored and conducted.
+// A sweep whose place in an object store is another one's has not begun.
+Status ClaimNew(const StoredExperiment& experiment, const ExperimentSpec& spec,
+                const std::string& db_path, SqliteStore& store) {
+  const auto storage = StorageOf(experiment, spec.checkpoint.storage, db_path);
+  if (!storage) return OkStatus();
+  const Status claimed = ClaimStorage(*storage);
+  if (!claimed.ok()) TUNE_RETURN_IF_ERROR(store.DeleteExperiment(experiment));
+  return claimed;
+}
+
 int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec,
                     const SweepLabels& labels, uint64_t seed, bool seed_is_drawn,
                     SweepSurroundings& surroundings, Background* background) {
@@ -112,6 +123,9 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec,
   if (!earlier.ok()) return Complain(earlier.status());
   const Result<StoredExperiment> experiment = (*store)->CreateExperiment(wanted);
   if (!experiment.ok()) return Complain(experiment.status());
+  if (const Status s = ClaimNew(*experiment, spec, options.db_path, **store); !s.ok()) {
+    return Complain(s);
+  }
   Result<std::unique_ptr<ExperimentController>> controller = MakeController(
       spec, seed, experiment->name, ArtifactsDirOf(options.db_path), std::move(earlier->trials));
   if (!controller.ok()) return Complain(controller.status());
@@ -224,6 +238,7 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
       !PrepareData(*first, spec.base_dir, options.data_dir, options.program_dir)) {
     return kExitUsage;
   }
+  if (const Status s = CheckStorage(spec.checkpoint.storage); !s.ok()) return Complain(s);
   Result<WorkingPackage> package =
       PackWorkingFolder(spec, options.db_path, !surroundings.listen.empty());
   if (!package.ok()) return Complain(package.status());

@@ -8,16 +8,18 @@
 #include <utility>
 
 #include "core/nearest_name.h"
+#include "trial_runner/bucket/stop_later.h"
 #include "trial_runner/devices/machine_devices.h"
 #include "trial_runner/devices/offered_devices.h"
 #include "trial_runner/placement.h"
 #include "tuner/artifact_path.h"
-#include "tuner/artifact_store.h"
 #include "tuner/cli/artifact_cleanup.h"
+#include "tuner/cli/bucket_cleanup.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/control_desk.h"
 #include "tuner/cli/doors.h"
 #include "tuner/cli/exit_limit.h"
+#include "tuner/cli/kept_artifacts.h"
 #include "tuner/cli/local_worker.h"
 #include "tuner/cli/program_watch.h"
 #include "tuner/cli/signal_watch.h"
@@ -35,6 +37,7 @@ namespace {
 
 constexpr Duration kLookEvery = Milliseconds(200);  // At the local worker and the display.
 constexpr Duration kShutdownPatience = Milliseconds(2000);
+constexpr Duration kStoreExitPatience = Seconds(15);
 constexpr Duration kExitLimit = Seconds(20);  // Connections are cut after a fraction of it.
 
 // Nothing of it ends a sweep: what goes wrong is said.
@@ -147,6 +150,7 @@ class Conductor {
 
     const ControllerOptions& options = controller_.options();
     artifacts_.emplace(options.artifact_root);
+    storage_ = StorageOf(experiment_, options.spec.checkpoint.storage, surroundings_.db_path);
     tuner_.emplace(
         Tuner::Parts{controller_.head(), store_, doors_->gateway(), *artifacts_, clock_, queue_},
         experiment_.id, last_step);
@@ -190,6 +194,7 @@ class Conductor {
   void SayNews() {
     for (const Say& line : tuner_->TakeLines()) display_.Say(line.text);
     for (const std::string& line : control_->TakeLines()) display_.Say(line);
+    for (const std::string& line : artifacts_->TakeLines()) display_.Say(line);
     for (const std::string& line : page_.TakeLines()) display_.Say(line);
     if (const auto notice = doors_->gateway().TakeNotice()) display_.Say(*notice);
     if (signals_->count() == 0 || std::exchange(is_interrupt_told_, true)) return;
@@ -207,16 +212,27 @@ class Conductor {
       doors_->Close();  // A local worker whose tuner is gone ends at once.
     }
     local_worker_->End();
-    if (tuner_->is_done() && doors_->listens()) {
-      // Checkpoints that workers sent and were lost before they told of them.
-      doors_->Close();
-      const Status s = CleanUpAfterTuner(surroundings_.db_path, experiment_.name, clock_.Now());
-      if (!s.ok()) display_.Say("warning: " + s.message() + " (tune gc tries again)");
-    }
+    if (tuner_->is_done()) CleanUp();
     event_files_->Finish();
     display_.Close(clock_.Now());
     display_.PrintSummary(clock_.Now(), IterationsAgain(surroundings_.db_path, experiment_.id));
     page_.End();
+  }
+
+  // Checkpoints that workers sent and were lost before they told of them, and copies of what an
+  // object store has. A sweep that goes on later leaves the store to its next life.
+  void CleanUp() {
+    if (!storage_ && !doors_->listens()) return;
+    doors_->Close();
+    artifacts_->Finish(kStoreExitPatience);
+    for (const std::string& line : artifacts_->TakeLines()) display_.Say(line);
+    const bool is_over = controller_.status() != ExperimentStatus::kInterrupted;
+    if (storage_ && !is_over) return;
+    const StopLater patience(kStoreExitPatience);
+    const Status s =
+        storage_ ? CleanUpStored(surroundings_.db_path, *storage_, clock_.Now(), patience.token())
+                 : CleanUpAfterTuner(surroundings_.db_path, experiment_.name, clock_.Now());
+    if (!s.ok()) display_.Say("warning: " + s.message() + " (tune gc tries again)");
   }
 
   int Fail(const Status& status) {
@@ -250,7 +266,8 @@ class Conductor {
   std::optional<SignalWatch> signals_;
   std::unique_ptr<Doors> doors_;
   std::optional<LocalWorkerKeeper> local_worker_;
-  std::optional<LocalArtifactStore> artifacts_;
+  std::optional<KeptArtifacts> artifacts_;
+  std::optional<SweepStorage> storage_;  // Nothing: it is this disk.
   std::optional<Tuner> tuner_;
   std::optional<ControlDesk> control_;
   std::optional<EventFiles> event_files_;

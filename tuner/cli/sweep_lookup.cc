@@ -6,6 +6,7 @@
 
 #include "core/json.h"
 #include "core/nearest_name.h"
+#include "trial_runner/s3_address.h"
 #include "tuner/artifact_path.h"
 #include "tuner/best_trial.h"
 #include "tuner/cli/text_table.h"
@@ -203,6 +204,7 @@ Result<FoundSweep> FindSweep(Database& database, const std::string& name) {
 std::string FindArtifact(const std::string& path, const std::string& db_path,
                          const std::string& experiment, int64_t trial) {
   const std::string present = PresentPath(path, ArtifactsDirOf(db_path), experiment, trial);
+  if (IsS3Url(path)) return path;
   std::error_code error;
   const bool only_stayed =
       !std::filesystem::exists(present, error) && std::filesystem::exists(path, error);

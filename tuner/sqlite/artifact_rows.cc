@@ -42,7 +42,8 @@ Status ReadTrials(Database& database, const std::string& only, KnownSweeps& swee
   return OkStatus();
 }
 
-Status ReadCheckpoints(Database& database, const std::string& only, KnownSweeps& sweeps) {
+Status ReadCheckpoints(Database& database, const std::string& only, const PathTest& is_there,
+                       KnownSweeps& sweeps) {
   static constexpr char kCheckpointsSql[] =
       "SELECT e.name, t.number, c.path, c.state FROM checkpoint_rows AS c"
       " JOIN trial_rows AS t ON t.id = c.trial JOIN experiment_rows AS e ON e.id = t.experiment"
@@ -55,7 +56,7 @@ Status ReadCheckpoints(Database& database, const std::string& only, KnownSweeps&
     const std::string name(row->Text(0));
     const int64_t number = row->Int(1);
     const std::optional<std::string> within = WithinTrialFolder(row->Text(2), name, number);
-    if (!within) continue;
+    if (!within || (is_there && !is_there(std::string(row->Text(2))))) continue;
     sweeps[name].trials[number].checkpoints.push_back(
         {*within, ParseCheckpointState(row->Text(3))});
   }
@@ -64,11 +65,12 @@ Status ReadCheckpoints(Database& database, const std::string& only, KnownSweeps&
 
 }  // namespace
 
-Result<KnownSweeps> ReadKnownSweeps(Database& database, const std::string& sweep) {
+Result<KnownSweeps> ReadKnownSweeps(Database& database, const std::string& sweep,
+                                    const PathTest& is_there) {
   KnownSweeps sweeps;
   TUNE_RETURN_IF_ERROR(database.Execute("BEGIN"));
   TUNE_RETURN_IF_ERROR(ReadTrials(database, sweep, sweeps));
-  TUNE_RETURN_IF_ERROR(ReadCheckpoints(database, sweep, sweeps));
+  TUNE_RETURN_IF_ERROR(ReadCheckpoints(database, sweep, is_there, sweeps));
   TUNE_RETURN_IF_ERROR(database.Execute("COMMIT"));
   return sweeps;
 }

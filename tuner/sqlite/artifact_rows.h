@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,11 @@
 namespace tune {
 
 // All sweeps, or the named one, with their trials, and of these the checkpoints that lie in a
-// trial's folder. From one state of the database, which must be in no transaction. `has_tuner` is
-// left false.
-Result<KnownSweeps> ReadKnownSweeps(Database& database, const std::string& sweep = "");
+// trial's folder and that `is_there` knows of, by their paths (all of them where it is null). From
+// one state of the database, which must be in no transaction. `has_tuner` is left false.
+using PathTest = std::function<bool(const std::string& path)>;
+Result<KnownSweeps> ReadKnownSweeps(Database& database, const std::string& sweep = "",
+                                    const PathTest& is_there = nullptr);
 
 // A checkpoint that the database calls durable, of any sweep.
 struct DurableCheckpoint {

@@ -1,0 +1,283 @@
+// Whole sweeps with `checkpoint: {storage: s3://...}` against a real store.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/e2e/join_line.h"
+#include "tests/e2e/running_head.h"
+#include "tests/object_store/bucket_sweep.h"
+
+namespace tune::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// Checkpoints' folders below.
+std::vector<std::string> CopiesBelow(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->path().filename().string().starts_with("checkpoint_")) found.push_back(it->path());
+  }
+  return found;
+}
+
+TEST_F(BucketSweep, KeepsItsCheckpointsThereAndNoneOnThisDisk) {
+  TestFolder folder;
+  const std::string space = Space("0", ", keep: 2, keep_best: 2");
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", folder.Write("space.yaml", space)})));
+  EXPECT_EQ(FinalTable(folder), UndisturbedTable(OnDisk(space)));
+  EXPECT_THAT(Durable(folder), Each(StartsWith(Storage() + "/space/")));
+  EXPECT_FALSE(Durable(folder).empty());
+  ExpectStoreIsWhatRowsSay(folder);
+  EXPECT_THAT(CopiesBelow(folder / "tune.artifacts"), IsEmpty());
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"doctor", "--db", "tune.db"})));
+}
+
+TEST_F(BucketSweep, GoesOnFromThereAfterEachKillAsIfNothingHadHappened) {
+  TestFolder folder;
+  const std::string space = Space("0.03");
+  folder.Write("space.yaml", space);
+  int reports = 0;
+  for (int life = 0; life < 4; ++life) {
+    Program tune(folder, "tune",
+                 life == 0 ? std::vector<std::string>{"run", "space.yaml"}
+                           : std::vector<std::string>{"resume"});
+    if (life == 0) {
+      ASSERT_TRUE(tune.WaitForText("sweep space"));
+    }
+    reports += 4;
+    while (!fs::exists(folder / "tune.db")) {
+    }
+    WaitForReports(folder, reports);
+    kill(tune.pid(), SIGKILL);
+    tune.Wait();
+    LoseArtifacts(folder);
+  }
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"resume"})));
+  EXPECT_EQ(FinalTable(folder), UndisturbedTable(OnDisk(space)));
+  ExpectStoreIsWhatRowsSay(folder);
+  // No iteration of a checkpoint that was told of was trained again.
+  EXPECT_EQ(Query(folder,
+                  "select count(*) from attempts a where a.number > 1 and a.from_iteration < "
+                  "(select max(iteration) from reports r where r.trial = a.trial and "
+                  "r.attempt < a.number)"),
+            std::vector<std::string>{"0"});
+}
+
+TEST_F(BucketSweep, GoesOnOfADatabaseThatWasMoved) {
+  TestFolder folder;
+  TestFolder other;
+  const std::string space = Space("0.03");
+  {
+    Program tune(folder, "tune", {"run", folder.Write("space.yaml", space)});
+    ASSERT_TRUE(tune.WaitForText("trial 0 ended"));
+    tune.Signal(SIGINT);
+    EXPECT_EQ(tune.Wait().exit_status, 130);
+  }
+  fs::copy_file(folder / "tune.db", other / "tune.db");
+  ASSERT_TRUE(Succeeded(RunTune(other, {"resume"})));
+  EXPECT_EQ(FinalTable(other), UndisturbedTable(OnDisk(space)));
+  ExpectStoreIsWhatRowsSay(other);
+}
+
+TEST_F(BucketSweep, AProgramsOwnCheckpointsGoThere) {
+  TestFolder folder;
+  folder.Write("trial.py",
+               "import pathlib, tune\n"
+               "restored = tune.restored()\n"
+               "total = float(restored.joinpath('the total %').read_text()) if restored else 0.0\n"
+               "x = float(tune.config()['x'])\n"
+               "for i in range(tune.iteration() + 1, 9):\n"
+               "    total += x * i\n"
+               "    state = pathlib.Path('state')\n"
+               "    (state / 'ä b').mkdir(parents=True, exist_ok=True)\n"
+               "    state.joinpath('the total %').write_text(repr(total))\n"
+               "    state.joinpath('ä b', 'ends ').write_bytes(bytes([i]) * 100000)\n"
+               "    tune.report(sum=total, checkpoint=state)\n");
+  const std::string space =
+      "trainable: {command: [python3, trial.py], working_dir: .}\nmetric: sum\nmode: max\nseed: 5\n"
+      "space: {x: {uniform: [0, 1]}}\nsamples: 2\nlimits: {max_concurrent: 1}\n"
+      "checkpoint: {storage: \"" +
+      Storage("in a folder/100% ü") + "\"}\n";
+  {
+    Program tune(folder, "tune", {"run", folder.Write("space.yaml", space)});
+    ASSERT_TRUE(tune.WaitForText("sweep space"));
+    while (!fs::exists(folder / "tune.db")) {
+    }
+    WaitForReports(folder, 5);
+    kill(tune.pid(), SIGKILL);
+    tune.Wait();
+  }
+  LoseArtifacts(folder);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"resume"})));
+  TestFolder calm;
+  fs::copy_file(folder / "trial.py", calm / "trial.py");
+  ASSERT_TRUE(Succeeded(RunTune(calm, {"run", calm.Write("space.yaml", OnDisk(space))})));
+  EXPECT_EQ(FinalTable(folder), FinalTable(calm));
+  ExpectStoreIsWhatRowsSay(folder);
+}
+
+TEST_F(BucketSweep, WorkersOfOtherMachinesSendTheirCheckpointsThereThemselves) {
+  if (geteuid() != 0) GTEST_SKIP() << "a mount namespace needs root";
+  TestFolder folder;
+  TestFolder away;
+  const std::string space = Space("0.05");
+  Program tune(folder, "tune",
+               {"run", folder.Write("space.yaml", space), "--cpus", "0", "--db", folder / "tune.db",
+                "--listen", "127.0.0.1:0"});
+  const JoinLine join = WaitForJoinLine(tune);
+  ASSERT_NE(join.token, "");
+  {
+    Program first(away, "tune", join.Worker({"--cpus", "1", "--cache", away / "first"}), "",
+                  folder.path());
+    WaitForReports(folder, 5);
+    first.Signal(SIGKILL);
+    first.Wait();
+    fs::rename(away / "first", away / "first.lost");
+  }
+  Program second(away, "tune", join.Worker({"--cpus", "1", "--cache", away / "second"}), "",
+                 folder.path());
+  EXPECT_TRUE(Succeeded(second.Wait()));
+  EXPECT_TRUE(Succeeded(tune.Wait()));
+  EXPECT_EQ(FinalTable(folder), UndisturbedTable(OnDisk(space)));
+  ExpectStoreIsWhatRowsSay(folder);
+  EXPECT_THAT(CopiesBelow(folder / "tune.artifacts"), IsEmpty());
+  EXPECT_THAT(CopiesBelow(away / "second"), IsEmpty());
+}
+
+TEST_F(BucketSweep, AHeadsSweepsKeepTheirsThere) {
+  TestFolder folder;
+  const auto head = StartHead(folder);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"submit", folder.Write("space.yaml", Space("0"))})));
+  WaitForRows(folder, "select status from experiments", {"FINISHED"});
+  EXPECT_FALSE(Checkpoints().empty());
+  EXPECT_THAT(Checkpoints(), Each(StartsWith(Storage() + "/space/")));
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"delete", "space", "--yes"})));
+  head->Signal(SIGTERM);
+  head->Wait();
+  EXPECT_THAT(Keys(), IsEmpty());
+}
+
+// ---- housekeeping
+
+TEST_F(BucketSweep, ItsBestIsExportedAndBackedUpFromThere) {
+  TestFolder folder;
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", folder.Write("space.yaml", Space("0"))})));
+  const ProgramResult best = RunTune(folder, {"best", "--export", "best"});
+  ASSERT_TRUE(Succeeded(best));
+  EXPECT_THAT(best.out, HasSubstr("checkpoint     " + Storage() + "/space/"));
+  EXPECT_TRUE(fs::exists(folder / "best/state.bin"));
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"backup", "copy.db"})));
+  EXPECT_EQ(CopiesBelow(folder / "copy.artifacts").size(), Durable(folder).size());
+  // The store has lost all of it: the copy goes on with what it has.
+  ASSERT_TRUE(RemoveAllBelow(*client_, "", {}).ok());
+  ASSERT_TRUE(
+      Succeeded(RunTune(folder, {"best", "--db", "copy.db", "--export", "best of the copy"})));
+  EXPECT_TRUE(fs::exists(folder / "best of the copy/state.bin"));
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"resume", "--db", "copy.db", "--samples", "4"})));
+  EXPECT_EQ(Query(folder, "select count(*), min(status) from trials", "copy.db"),
+            std::vector<std::string>{"4|TERMINATED"});
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"doctor", "--db", "copy.db"})));
+}
+
+TEST_F(BucketSweep, GcRemovesWhatNobodyNeedsAndDeleteEverything) {
+  TestFolder folder;
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", folder.Write("space.yaml", Space("0"))})));
+  const std::vector<std::string> before = Durable(folder);
+  const std::string root = "p/space/0/checkpoint_000099";
+  ASSERT_TRUE(client_->Put(DataKey(root, "half"), "text", {}, {}).ok());
+  const Result<std::string> upload = client_->BeginUpload(DataKey(root + ".2", "large"), {});
+  ASSERT_TRUE(upload.ok());
+  const ProgramResult dry = RunTune(folder, {"gc", "--dry-run", "--format", "csv"});
+  EXPECT_TRUE(Succeeded(dry));
+  EXPECT_THAT(dry.out,
+              HasSubstr("s3://" + bucket_ + "/" + root + ",4,a checkpoint that no trial told of"));
+  EXPECT_EQ(Keys(root).size(), 1u);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"gc"})));
+  EXPECT_EQ(Durable(folder), before);
+  ExpectStoreIsWhatRowsSay(folder);
+  const ProgramResult deleted = RunTune(folder, {"delete", "space", "--yes"});
+  EXPECT_TRUE(Succeeded(deleted));
+  EXPECT_THAT(deleted.out, HasSubstr("and all below " + Storage() + "/space"));
+  EXPECT_THAT(Keys(), IsEmpty());
+  EXPECT_THAT(*client_->ListUploads("", {}), IsEmpty());
+}
+
+TEST_F(BucketSweep, MeetsItsBudgetThere) {
+  TestFolder folder;
+  const std::string space = Space("0", ", keep: 3, keep_best: 3, disk_budget: 600KiB");
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", folder.Write("space.yaml", space)})));
+  ExpectStoreIsWhatRowsSay(folder);
+  EXPECT_LE(Checkpoints().size(), 2u);
+}
+
+// ---- what a person gets wrong
+
+TEST_F(BucketSweep, NothingBeginsWhereTheStoreRefuses) {
+  TestFolder folder;
+  const auto refused = [&](const std::string& storage) {
+    const ProgramResult result = RunTune(folder, {"run", folder.Write("space.yaml", Space("0")),
+                                                  "--set", "checkpoint.storage=" + storage});
+    EXPECT_EQ(result.exit_status, 2) << result.err;
+    EXPECT_FALSE(fs::exists(folder / "tune.db"));
+    return result.err;
+  };
+  EXPECT_THAT(refused("s3://no-such-bucket-here/p"),
+              AllOf(HasSubstr("checkpoint.storage: cannot write s3://no-such-bucket-here/p/"),
+                    HasSubstr("NoSuchBucket; make the bucket, or name another one")));
+  EXPECT_THAT(refused("s3:/bucket"), HasSubstr("checkpoint.storage: read 's3:/bucket', expected"));
+  const std::string secret = std::getenv("AWS_SECRET_ACCESS_KEY");
+  setenv("AWS_SECRET_ACCESS_KEY", "WRONG", 1);
+  EXPECT_THAT(refused(Storage()), HasSubstr("SignatureDoesNotMatch; the secret access key"));
+  setenv("AWS_SECRET_ACCESS_KEY", secret.c_str(), 1);
+}
+
+TEST_F(BucketSweep, NothingBeginsInABucketThatCanOnlyBeRead) {
+  TestFolder folder;
+  const std::string admin = std::getenv("TUNE_RGW_ADMIN");
+  const std::string reader = "reader" + HashToHex(DrawEntropy());
+  const std::string made = admin + " user create --uid=" + reader + " --display-name=reader " +
+                           "--access-key=" + reader +
+                           " --secret-key=READERSECRET --op-mask=read >/dev/null 2>&1";
+  ASSERT_EQ(std::system(made.c_str()), 0);
+  const std::string key = std::getenv("AWS_ACCESS_KEY_ID");
+  const std::string secret = std::getenv("AWS_SECRET_ACCESS_KEY");
+  setenv("AWS_ACCESS_KEY_ID", reader.c_str(), 1);
+  setenv("AWS_SECRET_ACCESS_KEY", "READERSECRET", 1);
+  const ProgramResult result = RunTune(folder, {"run", folder.Write("space.yaml", Space("0"))});
+  setenv("AWS_ACCESS_KEY_ID", key.c_str(), 1);
+  setenv("AWS_SECRET_ACCESS_KEY", secret.c_str(), 1);
+  EXPECT_EQ(result.exit_status, 2) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("AccessDenied"));
+  EXPECT_THAT(result.err, HasSubstr("these credentials may not do that: they need s3:GetObject"));
+}
+
+TEST_F(BucketSweep, APrefixThatBelongsToAnotherSweepIsRefused) {
+  TestFolder first;
+  TestFolder second;
+  ASSERT_TRUE(Succeeded(RunTune(first, {"run", first.Write("space.yaml", Space("0"))})));
+  const ProgramResult result = RunTune(second, {"run", second.Write("space.yaml", Space("0"))});
+  EXPECT_EQ(result.exit_status, 2) << result.err;
+  EXPECT_THAT(result.err, AllOf(HasSubstr("checkpoint.storage: " + Storage() +
+                                          "/space belongs to another sweep, space of "),
+                                HasSubstr(first / "tune.db"), HasSubstr("aws s3 rm --recursive")));
+  EXPECT_EQ(Query(second, "select count(*) from experiments"), std::vector<std::string>{"0"});
+  ExpectStoreIsWhatRowsSay(first);
+  // A second one of the same database has a name of its own.
+  EXPECT_TRUE(Succeeded(RunTune(first, {"run", "space.yaml"})));
+  EXPECT_THAT(Keys("p/space-2/"), Not(IsEmpty()));
+}
+
+}  // namespace
+}  // namespace tune::testing

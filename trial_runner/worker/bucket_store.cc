@@ -1,0 +1,81 @@
+#include "trial_runner/worker/bucket_store.h"
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "trial_runner/bucket/bucket_checkpoints.h"
+#include "trial_runner/bucket/stop_later.h"
+#include "trial_runner/worker/transfers.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Duration kAbortPatience = Seconds(2);
+
+}  // namespace
+
+Result<std::shared_ptr<S3Client>> BucketStore::Client() {
+  const std::lock_guard lock(mutex_);
+  if (client_ == nullptr) {
+    TUNE_ASSIGN_OR_RETURN(client_, S3Client::Make(root_.bucket));
+  }
+  return client_;
+}
+
+Result<KeptCheckpoint> BucketStore::Keep(const AttemptRef& ref, const std::string& local,
+                                         std::stop_token stop) {
+  const S3Address there =
+      root_.Below(std::to_string(ref.trial.value) + "/" + fs::path(local).filename().string());
+  std::optional<CheckpointUpload> upload;
+  for (TransferPauses pauses(stop);;) {
+    Result<std::shared_ptr<S3Client>> client = Client();
+    Status failed = client.status();
+    if (client.ok()) {
+      if (!upload) upload.emplace(*client, there.key, local);
+      Result<std::string> sha256 = upload->Run(stop);
+      if (sha256.ok()) return KeptCheckpoint{there.ToUrl(), {local, *std::move(sha256)}};
+      if (upload->is_folder_bad()) return InvalidArgument(sha256.status().message());
+      failed = sha256.status();
+    }
+    if (!stop.stop_requested()) on_wait_(ref, failed.message());
+    if (pauses.Wait()) continue;
+    if (upload) upload->Abort(StopLater(kAbortPatience).token());
+    return Unavailable("the worker needs it no longer");
+  }
+}
+
+Result<CheckpointCopy> BucketStore::Obtain(const AttemptRef& ref, const std::string& path,
+                                           const CheckpointCopy& copy, std::stop_token stop) {
+  const Result<S3Address> there = ParseS3Url(path);
+  const bool is_ours =
+      there.ok() && there->bucket == root_.bucket && there->key.starts_with(root_.key + "/");
+  if (!is_ours) return NotFound(path + ": is not below " + root_.ToUrl());
+  const fs::path key(there->key);
+  const BringOrder order = {there->key, artifacts_ + "/" + key.parent_path().filename().string(),
+                            key.filename().string(), copy.folder};
+  for (TransferPauses pauses(stop);;) {
+    const Result<std::shared_ptr<S3Client>> client = Client();
+    Status failed = client.status();
+    if (client.ok()) {
+      Result<BroughtCheckpoint> brought = BringCheckpoint(**client, order, stop);
+      if (brought.ok()) {
+        return CheckpointCopy{std::move(brought->folder), std::move(brought->sha256)};
+      }
+      failed = brought.status();
+      const StatusCode code = failed.code();
+      if (code == StatusCode::kNotFound || code == StatusCode::kDataLoss) {
+        return NotFound(path + ": " + failed.message());
+      }
+      const bool is_of_disk =
+          code == StatusCode::kResourceExhausted || code == StatusCode::kInternal;
+      if (is_of_disk) return failed;
+    }
+    if (!stop.stop_requested()) on_wait_(ref, failed.message());
+    if (!pauses.Wait()) return Unavailable("the worker needs it no longer");
+  }
+}
+
+}  // namespace tune

@@ -1,0 +1,232 @@
+#include "tuner/cli/bucket_cleanup.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "core/hash.h"
+#include "core/json.h"
+#include "core/posix/host_name.h"
+#include "core/posix/real_clock.h"
+#include "trial_runner/bucket/bucket_checkpoints.h"
+#include "trial_runner/bucket/s3_client.h"
+#include "trial_runner/bucket/stop_later.h"
+#include "tuner/artifact_path.h"
+#include "tuner/cli/complain.h"
+#include "tuner/cli/sweep_lookup.h"
+#include "tuner/sqlite/artifact_rows.h"
+
+namespace tune {
+namespace {
+
+constexpr std::string_view kManifestEnd = "/manifest.json";
+
+// "3/checkpoint_000004" of "3/checkpoint_000004/data/x"; empty: it is none of a checkpoint's.
+std::string CheckpointOf(std::string_view within) {
+  const size_t first = within.find('/');
+  if (first == std::string_view::npos) return "";
+  const size_t second = within.find('/', first + 1);
+  return second == std::string_view::npos ? "" : std::string(within.substr(0, second));
+}
+
+}  // namespace
+
+Result<std::vector<SweepStorage>> ReadStorages(Database& database, const std::string& sweep) {
+  static constexpr char kStoragesSql[] =
+      "SELECT name, json_extract(spec, '$.checkpoint.storage'), created_us, seed"
+      " FROM experiment_rows WHERE (?1 = '' OR name = ?1) AND json_valid(spec)"
+      " AND json_extract(spec, '$.checkpoint.storage') LIKE 's3://%' ORDER BY id";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kStoragesSql));
+  row->BindAll(sweep);
+  std::vector<SweepStorage> storages;
+  while (true) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) return storages;
+    SweepStorage storage;
+    storage.sweep = row->Text(0);
+    TUNE_ASSIGN_OR_RETURN(const S3Address prefix, ParseS3Url(row->Text(1)));
+    storage.root = prefix.Below(storage.sweep);
+    storage.owner = {storage.sweep, HostName() + ":" + database.path(), Instant{row->Int(2)},
+                     static_cast<uint64_t>(row->Int(3))};
+    storages.push_back(std::move(storage));
+  }
+}
+
+std::optional<SweepStorage> StorageOf(const StoredExperiment& experiment,
+                                      const std::string& storage, const std::string& db_path) {
+  const Result<S3Address> prefix = ParseS3Url(storage);
+  if (!prefix.ok()) return std::nullopt;
+  std::error_code error;
+  return SweepStorage{
+      experiment.name,
+      prefix->Below(experiment.name),
+      {experiment.name, HostName() + ":" + std::filesystem::absolute(db_path, error).string(),
+       experiment.created_at, experiment.seed}};
+}
+
+std::optional<SweepStorage> StorageOf(const StoredExperiment& experiment,
+                                      const std::string& db_path) {
+  const Result<Value> spec = ParseJson(experiment.spec);
+  const Value* const section = spec.ok() && spec->is_map() ? spec->Find("checkpoint") : nullptr;
+  const Value* const storage =
+      section != nullptr && section->is_map() ? section->Find("storage") : nullptr;
+  if (storage == nullptr || !storage->is_string()) return std::nullopt;
+  return StorageOf(experiment, storage->AsString(), db_path);
+}
+
+Status CheckStorage(const std::string& storage, Duration wait) {
+  if (storage.empty()) return OkStatus();
+  constexpr std::string_view kPlace = "checkpoint.storage";
+  TUNE_ASSIGN_OR_RETURN(const S3Address prefix, ParseS3Url(storage));
+  const Result<std::shared_ptr<S3Client>> client = S3Client::Make(prefix.bucket);
+  if (!client.ok()) return client.status().At(kPlace);
+  const StopLater patience(wait);
+  const Result<std::string> warning =
+      CheckBucket(**client, prefix.key, HashToHex(DrawEntropy()), patience.token());
+  if (!warning.ok()) return warning.status().At(kPlace);
+  if (!warning->empty()) Tell("warning: checkpoint.storage: " + *warning);
+  return OkStatus();
+}
+
+Status ClaimStorage(const SweepStorage& storage, Duration wait) {
+  TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client,
+                        S3Client::Make(storage.root.bucket));
+  const StopLater patience(wait);
+  return ClaimBucket(*client, storage.root.key, storage.owner, patience.token())
+      .At("checkpoint.storage");
+}
+
+bool BucketList::HasWhole(const std::string& within) const {
+  return std::any_of(entries.begin(), entries.end(), [&within](const Entry& entry) {
+    return entry.within == within && entry.is_whole;
+  });
+}
+
+Result<BucketList> ListStorage(const SweepStorage& storage, const std::stop_token& stop) {
+  TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client,
+                        S3Client::Make(storage.root.bucket));
+  const std::string prefix = storage.root.key + "/";
+  TUNE_ASSIGN_OR_RETURN(const std::vector<S3Upload> uploads, client->ListUploads(prefix, stop));
+  TUNE_ASSIGN_OR_RETURN(const std::vector<S3Object> objects, client->List(prefix, stop));
+  std::map<std::string, BucketList::Entry> found;
+  const auto entry_of = [&](const std::string& key, Instant modified) -> BucketList::Entry* {
+    const std::string within = CheckpointOf(std::string_view(key).substr(prefix.size()));
+    if (within.empty()) return nullptr;
+    BucketList::Entry& entry = found[within];
+    entry.within = within;
+    entry.modified = std::max(entry.modified, modified);
+    return &entry;
+  };
+  for (const S3Object& object : objects) {
+    BucketList::Entry* const entry = entry_of(object.key, object.modified);
+    if (entry == nullptr) continue;
+    entry->bytes += object.bytes;
+    if (object.key == prefix + entry->within + std::string(kManifestEnd)) entry->is_whole = true;
+  }
+  for (const S3Upload& upload : uploads) (void)entry_of(upload.key, upload.begun);
+  BucketList list;
+  for (auto& [within, entry] : found) list.entries.push_back(std::move(entry));
+  return list;
+}
+
+IsElsewhere IsWholeIn(const SweepStorage& storage, const BucketList& list) {
+  std::set<std::string> whole;
+  for (const BucketList::Entry& entry : list.entries) {
+    if (entry.is_whole) whole.insert(storage.root.Below(entry.within).ToUrl());
+  }
+  return [whole = std::move(whole)](const std::string& path) { return whole.contains(path); };
+}
+
+// Listed first, read afterwards, as artifact_garbage.h wants it.
+Result<std::vector<RemovedGarbage>> CleanUpStorage(const std::string& db_path,
+                                                   const SweepStorage& storage,
+                                                   const std::optional<LockHolder>& tuner,
+                                                   Instant now, bool dry_run,
+                                                   const std::stop_token& stop) {
+  TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client,
+                        S3Client::Make(storage.root.bucket));
+  const Status owned = CheckOwner(*client, storage.root.key, storage.owner, stop);
+  if (owned.code() == StatusCode::kNotFound) return std::vector<RemovedGarbage>();
+  TUNE_RETURN_IF_ERROR(owned);
+  TUNE_ASSIGN_OR_RETURN(const BucketList list, ListStorage(storage, stop));
+  std::vector<FoundArtifact> found;
+  std::map<std::string, int64_t> bytes;
+  for (const BucketList::Entry& entry : list.entries) {
+    const std::string path = storage.sweep + "/" + entry.within;
+    found.push_back({path, true, entry.modified});
+    bytes[path] = entry.bytes;
+  }
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(db_path));
+  TUNE_ASSIGN_OR_RETURN(KnownSweeps sweeps,
+                        ReadKnownSweeps(*database, storage.sweep,
+                                        [](const std::string& path) { return IsS3Url(path); }));
+  // One that was deleted meanwhile is whoever deletes it's.
+  if (!sweeps.contains(storage.sweep)) return std::vector<RemovedGarbage>();
+  for (auto& [name, known] : sweeps) known.has_tuner = tuner && tuner->MayRun(name);
+  std::vector<RemovedGarbage> removed;
+  for (Garbage& item : FindGarbage(found, sweeps, now)) {
+    const std::string within = item.path.substr(storage.sweep.size() + 1);
+    const S3Address there = storage.root.Below(within);
+    RemovedGarbage one{{there.ToUrl(), item.reason}, bytes[item.path], {}};
+    if (!dry_run) one.status = RemoveCheckpoint(*client, there.key, stop);
+    removed.push_back(std::move(one));
+  }
+  return removed;
+}
+
+Status EmptyStorage(const SweepStorage& storage, const std::stop_token& stop) {
+  TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client,
+                        S3Client::Make(storage.root.bucket));
+  const Status owned = CheckOwner(*client, storage.root.key, storage.owner, stop);
+  if (owned.code() == StatusCode::kNotFound) return OkStatus();  // It never came to save anything.
+  TUNE_RETURN_IF_ERROR(owned);
+  // Who it belongs to last.
+  TUNE_ASSIGN_OR_RETURN(const std::vector<S3Object> objects,
+                        client->List(storage.root.key + "/", stop));
+  for (const S3Object& object : objects) {
+    if (object.key == OwnerKey(storage.root.key)) continue;
+    TUNE_RETURN_IF_ERROR(client->Delete(object.key, stop));
+  }
+  return RemoveAllBelow(*client, storage.root.key + "/", stop);
+}
+
+Result<int64_t> RefillStorage(const std::string& db_path, const SweepStorage& storage,
+                              const std::stop_token& stop) {
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(db_path));
+  TUNE_ASSIGN_OR_RETURN(const auto durable, ReadDurableCheckpoints(*database));
+  std::optional<BucketList> list;
+  std::shared_ptr<S3Client> client;
+  int64_t count = 0;
+  for (const DurableCheckpoint& row : durable) {
+    if (row.sweep != storage.sweep || !IsS3Url(row.path)) continue;
+    const auto within = WithinTrialFolder(row.path, row.sweep, row.trial);
+    if (!within) continue;
+    const std::string here =
+        TrialFolder(ArtifactsDirOf(db_path), row.sweep, row.trial) + "/" + *within;
+    std::error_code error;
+    if (!std::filesystem::is_directory(here, error)) continue;
+    if (!list) {
+      TUNE_ASSIGN_OR_RETURN(client, S3Client::Make(storage.root.bucket));
+      TUNE_ASSIGN_OR_RETURN(list, ListStorage(storage, stop));
+    }
+    const std::string below = std::to_string(row.trial) + "/" + *within;
+    if (list->HasWhole(below)) continue;
+    CheckpointUpload upload(client, storage.root.Below(below).key, here);
+    TUNE_RETURN_IF_ERROR(upload.Run(stop).status());
+    ++count;
+  }
+  return count;
+}
+
+Status CleanUpStored(const std::string& db_path, const SweepStorage& storage, Instant now,
+                     const std::stop_token& stop) {
+  TUNE_RETURN_IF_ERROR(RefillStorage(db_path, storage, stop).status());
+  TUNE_ASSIGN_OR_RETURN(const std::vector<RemovedGarbage> removed,
+                        CleanUpStorage(db_path, storage, std::nullopt, now, false, stop));
+  for (const RemovedGarbage& one : removed) TUNE_RETURN_IF_ERROR(one.status);
+  TUNE_ASSIGN_OR_RETURN(const BucketList list, ListStorage(storage, stop));
+  return CleanUpAfterTuner(db_path, storage.sweep, now, IsWholeIn(storage, list));
+}
+
+}  // namespace tune

@@ -1,0 +1,92 @@
+#include "tuner/cli/kept_artifacts.h"
+
+#include <chrono>
+#include <utility>
+
+#include "core/counted.h"
+#include "core/limits.h"
+#include "core/posix/threads.h"
+#include "trial_runner/bucket/bucket_checkpoints.h"
+#include "trial_runner/s3_address.h"
+
+namespace tune {
+namespace {
+
+constexpr auto kErrandPause = std::chrono::milliseconds(limits::kReconnectMsMax);
+
+}  // namespace
+
+KeptArtifacts::~KeptArtifacts() {
+  thread_.request_stop();
+  has_errands_.notify_all();
+}
+
+Status KeptArtifacts::Remove(const std::string& path) {
+  if (!IsS3Url(path)) return local_.Remove(path);
+  TUNE_ASSIGN_OR_RETURN(S3Address there, ParseS3Url(path));
+  DoLater([this, there = std::move(there)](const std::stop_token& stop) -> Status {
+    TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client, ClientOf(there.bucket));
+    return RemoveCheckpoint(*client, there.key, stop);
+  });
+  return OkStatus();
+}
+
+Result<std::shared_ptr<S3Client>> KeptArtifacts::ClientOf(const std::string& bucket) {
+  std::shared_ptr<S3Client>& client = clients_[bucket];
+  if (client == nullptr) {
+    TUNE_ASSIGN_OR_RETURN(client, S3Client::Make(bucket));
+  }
+  return client;
+}
+
+void KeptArtifacts::DoLater(Errand errand) {
+  {
+    const std::lock_guard lock(mutex_);
+    errands_.push_back(std::move(errand));
+  }
+  if (!thread_.joinable()) {
+    thread_ = BeginThread<std::jthread>([this](const std::stop_token& stop) { Work(stop); });
+  }
+  has_errands_.notify_all();
+}
+
+void KeptArtifacts::Work(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (has_errands_.wait(lock, stop, [this] { return !errands_.empty(); })) {
+    if (stop.stop_requested()) return;
+    Errand errand = std::move(errands_.front());
+    errands_.pop_front();
+    is_busy_ = true;
+    lock.unlock();
+    const Status done = errand(stop);
+    lock.lock();
+    is_busy_ = false;
+    const bool may_pass = done.code() == StatusCode::kUnavailable;
+    const bool was_failing = std::exchange(is_failing_, may_pass);
+    if (may_pass) errands_.push_front(std::move(errand));
+    if (!done.ok() && !was_failing && !stop.stop_requested()) {
+      lines_.push_back("warning: " + done.message() +
+                       (may_pass ? "; it is tried again" : "; tune gc tries again"));
+    }
+    is_settled_.notify_all();
+    if (may_pass) has_errands_.wait_for(lock, stop, kErrandPause, [] { return false; });
+  }
+}
+
+void KeptArtifacts::Finish(Duration patience) {
+  std::unique_lock lock(mutex_);
+  const bool is_done = is_settled_.wait_for(lock, std::chrono::microseconds(patience.us), [this] {
+    return (errands_.empty() && !is_busy_) || is_failing_;
+  }) && errands_.empty();
+  if (is_done) return;
+  lines_.push_back(
+      Counted(static_cast<int64_t>(errands_.size() + (is_busy_ ? 1 : 0)), "checkpoint") +
+      " could not be removed from the object store; tune gc tries again");
+}
+
+std::vector<std::string> KeptArtifacts::TakeLines() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(lines_, {});
+}
+
+}  // namespace tune

@@ -1,0 +1,60 @@
+// What trials left, on this disk or in an object store. What is removed there is removed beside the
+// tuner's loop, which waits for no network; a store that is away is asked again and again.
+//
+// Thread rule: one thread, the tuner's.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/time.h"
+#include "trial_runner/bucket/s3_client.h"
+#include "tuner/artifact_store.h"
+
+namespace tune {
+
+class KeptArtifacts final : public ArtifactStore {
+ public:
+  // `root`: LocalArtifactStore's.
+  explicit KeptArtifacts(std::string root) : local_(std::move(root)) {}
+  ~KeptArtifacts() override;
+
+  // In an object store: soon.
+  Status Remove(const std::string& path) override;
+  // Asked of this disk alone.
+  bool Has(const std::string& path) const override { return local_.Has(path); }
+
+  // Something else to be done there, for as long as it may work later (kUnavailable).
+  using Errand = std::function<Status(const std::stop_token&)>;
+  void DoLater(Errand errand);
+  // Waits until all is done, but not for a store that is away, nor longer than that. What is left
+  // tune gc does.
+  void Finish(Duration patience);
+  // Lines for the person who watches, since the last call.
+  std::vector<std::string> TakeLines();
+
+ private:
+  void Work(const std::stop_token& stop);
+  Result<std::shared_ptr<S3Client>> ClientOf(const std::string& bucket);
+
+  LocalArtifactStore local_;
+  std::mutex mutex_;
+  std::condition_variable_any has_errands_;
+  std::condition_variable_any is_settled_;
+  std::deque<Errand> errands_;
+  bool is_busy_ = false;
+  bool is_failing_ = false;
+  std::vector<std::string> lines_;
+  std::map<std::string, std::shared_ptr<S3Client>> clients_;  // The thread's.
+  std::jthread thread_;                                       // Since the first errand.
+};
+
+}  // namespace tune
