@@ -31,29 +31,29 @@ std::string BucketOwner::id() const {
   return HashToHex(Xxh64(std::to_string(begun.us) + " " + std::to_string(seed)));
 }
 
-Result<std::string> CheckBucket(S3Client& client, const std::string& prefix,
-                                const std::string& nonce, const std::stop_token& stop) {
-  const std::string key = (prefix.empty() ? "" : prefix + "/") + ".tune-probe-" + nonce;
+Result<std::string> CheckBucket(S3Client& client, const std::string& key, const std::string& nonce,
+                                const std::stop_token& stop) {
+  const std::string probe = ProbeKeys(key) + nonce;
   const std::string text = "tune looks whether it may write here: " + nonce + "\n";
   S3Client::PutOptions is_new;
   is_new.is_new = true;
   bool has_conditions = true;
-  Status written = client.Put(key, text, is_new, stop);
+  Status written = client.Put(probe, text, is_new, stop);
   if (written.code() == StatusCode::kFailedPrecondition) {  // NotImplemented.
     has_conditions = false;
-    written = client.Put(key, text, {}, stop);
+    written = client.Put(probe, text, {}, stop);
   }
   TUNE_RETURN_IF_ERROR(written);
   if (has_conditions) {
-    const Status again = client.Put(key, text, is_new, stop);
+    const Status again = client.Put(probe, text, is_new, stop);
     has_conditions = again.code() == StatusCode::kFailedPrecondition;
     if (!has_conditions && !again.ok()) return again;
   }
-  TUNE_ASSIGN_OR_RETURN(const std::string read, client.Get(key, stop));
-  TUNE_RETURN_IF_ERROR(client.List(key, stop).status());
-  TUNE_RETURN_IF_ERROR(client.Delete(key, stop));
+  TUNE_ASSIGN_OR_RETURN(const std::string read, client.Get(probe, stop));
+  TUNE_RETURN_IF_ERROR(client.List(probe, stop).status());
+  TUNE_RETURN_IF_ERROR(client.Delete(probe, stop));
   if (read != text) {
-    return InvalidArgument("s3://" + client.bucket() + "/" + key +
+    return InvalidArgument("s3://" + client.bucket() + "/" + probe +
                            ": what was read is not what was written a moment before; expected a "
                            "store that is consistent");
   }

@@ -24,11 +24,12 @@ struct BucketOwner {
   std::string id() const;
 };
 
-// Whether there can be written, read, listed and removed, with something that goes again. Returns a
-// warning, or nothing: the store takes no notice of conditional writes. Errors say what a person is
-// to do. `nonce`: no other's.
-Result<std::string> CheckBucket(S3Client& client, const std::string& prefix,
-                                const std::string& nonce, const std::stop_token& stop);
+// Whether below the sweep's key there can be written, read, listed and removed, with an object that
+// is removed again; should the caller be killed meanwhile, it stays until the sweep is deleted.
+// Returns a warning, or nothing: the store takes no notice of conditional writes. Errors say what a
+// person is to do. `nonce`: no other's.
+Result<std::string> CheckBucket(S3Client& client, const std::string& key, const std::string& nonce,
+                                const std::stop_token& stop);
 
 // `key`: the sweep's. kFailedPrecondition: it belongs to another one, which is named.
 Status ClaimBucket(S3Client& client, const std::string& key, const BucketOwner& owner,
@@ -38,5 +39,7 @@ Status CheckOwner(S3Client& client, const std::string& key, const BucketOwner& o
                   const std::stop_token& stop);
 
 inline std::string OwnerKey(const std::string& key) { return key + "/owner.json"; }
+// What the keys of CheckBucket's objects begin with.
+inline std::string ProbeKeys(const std::string& key) { return key + "/.tune-probe-"; }
 
 }  // namespace tune

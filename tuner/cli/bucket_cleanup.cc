@@ -75,7 +75,7 @@ std::optional<SweepStorage> StorageOf(const StoredExperiment& experiment,
   return StorageOf(experiment, storage->AsString(), db_path);
 }
 
-Status CheckStorage(const std::string& storage, Duration wait) {
+Status CheckStorage(const std::string& storage, const std::string& sweep, Duration wait) {
   if (storage.empty()) return OkStatus();
   constexpr std::string_view kPlace = "checkpoint.storage";
   TUNE_ASSIGN_OR_RETURN(const S3Address prefix, ParseS3Url(storage));
@@ -83,7 +83,7 @@ Status CheckStorage(const std::string& storage, Duration wait) {
   if (!client.ok()) return client.status().At(kPlace);
   const StopLater patience(wait);
   const Result<std::string> warning =
-      CheckBucket(**client, prefix.key, HashToHex(DrawEntropy()), patience.token());
+      CheckBucket(**client, prefix.Below(sweep).key, HashToHex(DrawEntropy()), patience.token());
   if (!warning.ok()) return warning.status().At(kPlace);
   if (!warning->empty()) Tell("warning: checkpoint.storage: " + *warning);
   return OkStatus();
@@ -179,7 +179,11 @@ Status EmptyStorage(const SweepStorage& storage, const std::stop_token& stop) {
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client,
                         S3Client::Make(storage.root.bucket));
   const Status owned = CheckOwner(*client, storage.root.key, storage.owner, stop);
-  if (owned.code() == StatusCode::kNotFound) return OkStatus();  // It never came to save anything.
+  // It never came to save anything there, where nothing is or another sweep's.
+  if (owned.code() == StatusCode::kFailedPrecondition) return OkStatus();
+  if (owned.code() == StatusCode::kNotFound) {
+    return RemoveAllBelow(*client, ProbeKeys(storage.root.key), stop);
+  }
   TUNE_RETURN_IF_ERROR(owned);
   // Who it belongs to last.
   TUNE_ASSIGN_OR_RETURN(const std::vector<S3Object> objects,

@@ -38,7 +38,8 @@ Result<std::vector<SweepStorage>> ReadStorages(Database& database, const std::st
 
 // All that can be known of a store before a sweep begins there; prints what is doubtful. Of a store
 // that does not answer it is an error after a while.
-Status CheckStorage(const std::string& storage, Duration patience = kStoragePatience);
+Status CheckStorage(const std::string& storage, const std::string& sweep,
+                    Duration patience = kStoragePatience);
 // Where the sweep keeps them; nothing: on the tuner's disk.
 std::optional<SweepStorage> StorageOf(const StoredExperiment& experiment,
                                       const std::string& storage, const std::string& db_path);

@@ -138,7 +138,7 @@ Status HeadSweeps::CheckNew(const std::string& name, const ExperimentSpec& spec)
                            ", but this head takes no workers of other machines, and its own has " +
                            DescribeCapacity(parts_.local));
   }
-  TUNE_RETURN_IF_ERROR(CheckStorage(spec.checkpoint.storage, kStoreAnswerPatience));
+  TUNE_RETURN_IF_ERROR(CheckStorage(spec.checkpoint.storage, name, kStoreAnswerPatience));
   SweepSurroundings surroundings;
   surroundings.local = parts_.local;
   return CheckEnvironment(spec, surroundings, parts_.program_dir).At("of the head");

@@ -233,7 +233,7 @@ Status CheckAndPack(const ResumeOptions& options, const StoredExperiment& experi
   const std::string place = "the stored spec of " + experiment.name;
   TUNE_RETURN_IF_ERROR(CheckEnvironment(spec, surroundings, options.program_dir).At(place));
   TUNE_RETURN_IF_ERROR(CheckStillThere(spec, controller, surroundings, options.data_dir).At(place));
-  TUNE_RETURN_IF_ERROR(CheckStorage(spec.checkpoint.storage));
+  TUNE_RETURN_IF_ERROR(CheckStorage(spec.checkpoint.storage, experiment.name));
   if (const auto storage = StorageOf(experiment, spec.checkpoint.storage, options.db_path)) {
     TUNE_RETURN_IF_ERROR(ClaimStorage(*storage));
   }

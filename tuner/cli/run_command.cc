@@ -84,7 +84,6 @@ Status CheckFrom(const ExperimentSpec& spec, const SearchSpace& space, const std
   return ReadEarlierAtStart(spec, space, now, **store).status();
 }
 
-// All has been checked: the sweep is stored and conducted.
 // A sweep whose place in an object store is another one's has not begun.
 Status ClaimNew(const StoredExperiment& experiment, const ExperimentSpec& spec,
                 const std::string& db_path, SqliteStore& store) {
@@ -95,6 +94,7 @@ Status ClaimNew(const StoredExperiment& experiment, const ExperimentSpec& spec,
   return claimed;
 }
 
+// All has been checked: the sweep is stored and conducted.
 int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec,
                     const SweepLabels& labels, uint64_t seed, bool seed_is_drawn,
                     SweepSurroundings& surroundings, Background* background) {
@@ -238,7 +238,8 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
       !PrepareData(*first, spec.base_dir, options.data_dir, options.program_dir)) {
     return kExitUsage;
   }
-  if (const Status s = CheckStorage(spec.checkpoint.storage); !s.ok()) return Complain(s);
+  if (const Status s = CheckStorage(spec.checkpoint.storage, spec.name); !s.ok())
+    return Complain(s);
   Result<WorkingPackage> package =
       PackWorkingFolder(spec, options.db_path, !surroundings.listen.empty());
   if (!package.ok()) return Complain(package.status());
