@@ -102,6 +102,24 @@ TEST_F(StoreAway, OneThatHangsIsWaitedForAsOneThatIsGone) {
   EXPECT_EQ(FinalTable(folder), UndisturbedTable(OnDisk(space)));
 }
 
+TEST_F(StoreAway, AStoreThatHangsIsReported) {
+  TestFolder folder;
+  const std::string space = Space("0.03");
+  Program tune(folder, "tune", {"run", folder.Write("space.yaml", space)});
+  ASSERT_TRUE(tune.WaitForText("sweep space"));
+  while (!fs::exists(folder / "tune.db")) {
+  }
+  WaitForReports(folder, 4);
+  {
+    const Stopped gateway;
+    ASSERT_TRUE(tune.WaitForText("checkpoints wait"));
+  }
+  ASSERT_TRUE(tune.WaitForText("checkpoints are kept again"));
+  EXPECT_TRUE(Succeeded(tune.Wait()));
+  EXPECT_EQ(FinalTable(folder), UndisturbedTable(OnDisk(space)));
+  ExpectStoreIsWhatRowsSay(folder);
+}
+
 TEST_F(StoreAway, ATrialWhoseCheckpointItLostGoesOnFromAnEarlierOne) {
   TestFolder folder;
   const std::string space = Space("0.03", ", keep: 2");

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -237,12 +238,14 @@ class ScriptedTransport final : public HttpTransport {
     asked.push_back(exchange.method + " " + exchange.url);
     for (const auto& [name, value] : exchange.headers) asked.back() += " " + name + "=" + value;
     if (!exchange.body.empty()) asked.back() += " " + std::string(exchange.body);
+    if (on_asked) on_asked();
     const auto found = replies.find(exchange.url);
     if (found == replies.end() || found->second.empty()) return {0, "nobody is there"};
     S3Reply reply = found->second.front();
     if (found->second.size() > 1) found->second.erase(found->second.begin());
     return reply;
   }
+  std::function<void()> on_asked;
   std::map<std::string, std::vector<S3Reply>> replies;
   std::vector<std::string> asked;
 };
@@ -434,6 +437,40 @@ TEST_F(S3ClientTest, NamesTheBucketInTheHostWhereTheProfileSaysSo) {
   files["/home/u/.aws/config"] = "[default]\ns3 =\n  addressing_style = virtual\n";
   transport->replies["http://bkt.store:1/k"] = {Body("here")};
   EXPECT_EQ(*Client()->Get("k", {}), "here");
+}
+
+TEST_F(S3ClientTest, TellsOfAFailureThatLastsWhileItTriesAgain) {
+  transport->replies["http://store:1/bkt/k"] = {{503}, {503}, {0, "reset"}, Body("here")};
+  const auto client = Client();
+  std::vector<std::string> told;
+  client->SetOnTrouble([&told](const Status& failed) { told.push_back(failed.message()); });
+  EXPECT_TRUE(client->Get("k", {}).ok());
+  EXPECT_THAT(told, ElementsAre(HasSubstr("reset"))) << "the third in a row";
+}
+
+TEST_F(S3ClientTest, TellsOfAStoreThatHangsAtOnce) {
+  transport->replies["http://store:1/bkt/k"] = {{0, "nothing moved"}, Body("here")};
+  transport->on_asked = [this] { clock.now = clock.now + Seconds(30); };
+  const auto client = Client();
+  std::vector<std::string> told;
+  client->SetOnTrouble([&told](const Status& failed) { told.push_back(failed.message()); });
+  EXPECT_TRUE(client->Get("k", {}).ok());
+  EXPECT_THAT(told, ElementsAre(HasSubstr("nothing moved")));
+}
+
+TEST_F(S3ClientTest, ListsTheUploadsOfMinIOWithoutAPrefix) {
+  S3Reply none = Body("<ListMultipartUploadsResult></ListMultipartUploadsResult>");
+  none.server = "MinIO";
+  S3Reply all = Body(
+      "<ListMultipartUploadsResult><Upload><Key>p/a</Key><UploadId>1</UploadId></Upload>"
+      "<Upload><Key>q/b</Key><UploadId>2</UploadId></Upload></ListMultipartUploadsResult>");
+  all.server = "MinIO";
+  transport->replies["http://store:1/bkt?encoding-type=url&prefix=p%2F&uploads="] = {none};
+  transport->replies["http://store:1/bkt?encoding-type=url&prefix=&uploads="] = {all};
+  const auto uploads = Client()->ListUploads("p/", {});
+  ASSERT_TRUE(uploads.ok()) << uploads.status().message();
+  ASSERT_EQ(uploads->size(), 1u);
+  EXPECT_EQ(uploads->front().key, "p/a");
 }
 
 // ---- manifests

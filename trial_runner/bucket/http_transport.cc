@@ -70,6 +70,7 @@ size_t OnHeader(char* bytes, size_t size, size_t count, void* data) {
   while (line.ends_with('\r') || line.ends_with('\n')) line.remove_suffix(1);
   if (name == "etag") reply.etag = line;
   if (name == "date") reply.date = line;
+  if (name == "server") reply.server = line;
   if (name == "x-amz-bucket-region") reply.region = line;
   return size * count;
 }

@@ -20,7 +20,8 @@ struct S3Reply {
   int http_status = 0;      // 0: no answer came.
   std::string broken = {};  // Why, then.
   std::string body = {};
-  std::string etag = {}, date = {}, region = {};  // Headers; of x-amz-bucket-region.
+  std::string etag = {}, date = {}, server = {};  // Headers.
+  std::string region = {};                        // x-amz-bucket-region.
   int64_t content_bytes = -1;
 };
 

@@ -13,6 +13,10 @@
 namespace tune {
 namespace {
 
+// A request that is tried again for the third time, or has hung, is worth telling.
+constexpr int kTroubleTries = 3;
+constexpr Duration kTroubleTime = Seconds(10);
+
 std::string Sha256OfBody(std::string_view body) {
   if (body.empty()) return std::string(kSha256OfNothing);
   Sha256 hash;
@@ -113,6 +117,7 @@ Result<S3Reply> S3Client::Ask(const Request& request, const std::stop_token& sto
   if (whole.sha256.empty()) whole.sha256 = Sha256OfBody(whole.body);
   KeyedRandom random(parts_.seed, "s3", request_count_.fetch_add(1));
   for (int failed_tries = 1;; ++failed_tries) {
+    const Instant begun = parts_.clock.Now();
     TUNE_ASSIGN_OR_RETURN(S3Reply reply, AskOnce(whole, stop));
     if (stop.stop_requested()) return Unavailable("told to end");
     const S3Error error = JudgeS3Reply(reply);
@@ -122,9 +127,11 @@ Result<S3Reply> S3Client::Ask(const Request& request, const std::stop_token& sto
     }
     if (error.failure == S3Failure::kCredential) parts_.credentials->Forget();
     const std::optional<Duration> pause = RetryPause(error.failure, failed_tries, random);
-    if (!pause || !budget_.Take()) {
-      return S3ErrorStatus(error, reply, Doing(request), parts_.clock.Now());
-    }
+    const Instant now = parts_.clock.Now();
+    const Status failed = S3ErrorStatus(error, reply, Doing(request), now);
+    if (!pause || !budget_.Take()) return failed;
+    const bool is_trouble = failed_tries >= kTroubleTries || now - begun >= kTroubleTime;
+    if (is_trouble && on_trouble_) on_trouble_(failed);
     if (!parts_.wait(*pause, stop)) return Unavailable("told to end");
   }
 }
@@ -250,23 +257,28 @@ Result<std::vector<S3Upload>> S3Client::ListUploads(const std::string& prefix,
                                                     const std::stop_token& stop) {
   std::vector<S3Upload> uploads;
   std::string key, id;
-  do {
+  std::string asked = prefix;
+  while (true) {
     Request request{"GET"};
     request.doing = "list the uploads of";
-    request.query = {{"uploads", ""}, {"prefix", prefix}, {"encoding-type", "url"}};
+    request.query = {{"uploads", ""}, {"prefix", asked}, {"encoding-type", "url"}};
     if (!key.empty()) request.query.emplace_back("key-marker", key);
     if (!id.empty()) request.query.emplace_back("upload-id-marker", id);
     TUNE_ASSIGN_OR_RETURN(const S3Reply reply, Ask(request, stop));
+    // MinIO takes the prefix for a whole key; without one it lists all.
+    if (!asked.empty() && reply.server.starts_with("MinIO")) {
+      asked.clear();
+      continue;
+    }
     TUNE_ASSIGN_OR_RETURN(S3Uploads page, ParseS3Uploads(reply.body));
     const bool is_stuck = !page.next_key.empty() && page.next_key == key && page.next_id == id;
     for (S3Upload& upload : page.uploads) {
       if (upload.key.starts_with(prefix)) uploads.push_back(std::move(upload));
     }
-    if (is_stuck) break;
+    if (is_stuck || page.next_key.empty()) return uploads;
     key = std::move(page.next_key);
     id = std::move(page.next_id);
-  } while (!key.empty());
-  return uploads;
+  }
 }
 
 }  // namespace tune

@@ -46,6 +46,11 @@ class S3Client {
   // Of this process's environment and its network. Asks nobody.
   static Result<std::shared_ptr<S3Client>> Make(const std::string& bucket);
 
+  // Called, on the thread that asks, while a request that keeps failing is still tried again: a
+  // store that hangs takes minutes to be given up. To be set before the first request.
+  using OnTrouble = std::function<void(const Status&)>;
+  void SetOnTrouble(OnTrouble on_trouble) { on_trouble_ = std::move(on_trouble); }
+
   const std::string& bucket() const { return bucket_; }
   // For messages: "s3://bucket at http://127.0.0.1:9000".
   std::string Describe() const;
@@ -105,6 +110,7 @@ class S3Client {
   const Parts parts_;
   std::string scheme_, host_, before_;  // "https://", its host, "/bucket" in front of keys.
   RetryBudget budget_;
+  OnTrouble on_trouble_;
   std::atomic<uint64_t> request_count_{0};
 };
 

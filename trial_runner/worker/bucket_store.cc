@@ -17,10 +17,34 @@ constexpr Duration kAbortPatience = Seconds(2);
 
 }  // namespace
 
+class BucketStore::Asking {
+ public:
+  Asking(BucketStore& store, const AttemptRef& ref) : store_(store), ref_(ref) {
+    const std::lock_guard lock(store_.asking_mutex_);
+    store_.asking_.insert(ref_);
+  }
+  ~Asking() {
+    const std::lock_guard lock(store_.asking_mutex_);
+    store_.asking_.erase(store_.asking_.find(ref_));
+  }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+
+ private:
+  BucketStore& store_;
+  const AttemptRef ref_;
+};
+
+void BucketStore::TellAll(const std::string& why) {
+  const std::lock_guard lock(asking_mutex_);
+  for (const AttemptRef& ref : asking_) on_wait_(ref, why);
+}
+
 Result<std::shared_ptr<S3Client>> BucketStore::Client() {
   const std::lock_guard lock(mutex_);
   if (client_ == nullptr) {
     TUNE_ASSIGN_OR_RETURN(client_, S3Client::Make(root_.bucket));
+    client_->SetOnTrouble([this](const Status& failed) { TellAll(failed.message()); });
   }
   return client_;
 }
@@ -30,6 +54,7 @@ Result<KeptCheckpoint> BucketStore::Keep(const AttemptRef& ref, const std::strin
   const S3Address there =
       root_.Below(std::to_string(ref.trial.value) + "/" + fs::path(local).filename().string());
   std::optional<CheckpointUpload> upload;
+  const Asking asking(*this, ref);
   for (TransferPauses pauses(stop);;) {
     Result<std::shared_ptr<S3Client>> client = Client();
     Status failed = client.status();
@@ -54,6 +79,7 @@ Result<CheckpointCopy> BucketStore::Obtain(const AttemptRef& ref, const std::str
       there.ok() && there->bucket == root_.bucket && there->key.starts_with(root_.key + "/");
   if (!is_ours) return NotFound(path + ": is not below " + root_.ToUrl());
   const fs::path key(there->key);
+  const Asking asking(*this, ref);
   const BringOrder order = {there->key, artifacts_ + "/" + key.parent_path().filename().string(),
                             key.filename().string(), copy.folder};
   for (TransferPauses pauses(stop);;) {

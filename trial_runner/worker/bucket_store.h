@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "core/status.h"
@@ -19,7 +20,7 @@ namespace tune {
 
 class BucketStore final : public CheckpointStore {
  public:
-  // What a checkpoint waits for, one line; called again as that changes.
+  // What a checkpoint waits for, one line; called again as that changes, by any thread.
   using OnWait = std::function<void(const AttemptRef&, std::string why)>;
 
   // `root`: below which the sweep's are kept. `artifacts`: this machine's folder, for
@@ -35,13 +36,18 @@ class BucketStore final : public CheckpointStore {
                                 const CheckpointCopy& copy, std::stop_token stop) override;
 
  private:
+  // An attempt that waits for the store, for as long as this lives.
+  class Asking;
   Result<std::shared_ptr<S3Client>> Client();
+  void TellAll(const std::string& why);
 
   const S3Address root_;
   const std::string artifacts_;
   const OnWait on_wait_;
   std::mutex mutex_;
   std::shared_ptr<S3Client> client_;
+  std::mutex asking_mutex_;  // Held while they are told: nobody is told after its answer.
+  std::multiset<AttemptRef> asking_;
 };
 
 }  // namespace tune
