@@ -20,6 +20,7 @@
 #include "core/metric.h"
 #include "core/resources.h"
 #include "core/value.h"
+#include "trial_runner/rank_group.h"
 #include "trial_runner/sweep_info.h"
 
 namespace tune {
@@ -111,6 +112,7 @@ struct Hello {
   std::vector<HeldAttempt> held = {};  // Empty at its first connection.
   // Workers of this machine whose processes are known to have ended: nobody need wait for them.
   std::vector<std::string> ended_sessions = {};
+  std::string address = {};  // Of its machine, as other workers reach it (RankGroup).
 };
 
 struct AttemptReport {
@@ -224,6 +226,7 @@ struct StartAttempt {
   int64_t rank = 0;
   int64_t world_size = 1;
   bool is_spread = false;  // Some of the others run on other workers.
+  RankGroup group = {};
   // More trials than these do not share its process (trial_runner/fusion.h), by what was measured;
   // 0: that says nothing.
   int64_t lanes_max = 0;
@@ -249,11 +252,13 @@ struct AnswerReport {
 // End an attempt: SIGTERM, then SIGKILL to its process group after the grace time. Until then it
 // may save and report an iteration (trial_session.h), which is answered as any other. With
 // `at_once`, where nothing that it says counts any more, SIGKILL. One that waits in the queue is
-// dropped. The worker answers with AttemptEnded: kPreempted, if the trial did not end by itself
-// just then.
+// dropped. With `finish_within_ms` above 0 it has so long to end by itself first: another rank that
+// it trains with has ended. The worker answers with AttemptEnded: kPreempted, if the trial did not
+// end by itself just then.
 struct KillAttempt {
   AttemptRef ref;
   bool at_once = false;
+  int64_t finish_within_ms = 0;
 };
 
 // The first `ends_seen` AttemptEnded messages of this connection are durable: they need not be sent

@@ -212,9 +212,16 @@ int64_t CountOnDevice(const ResourceRequest& request, const Device& device) {
   return count;
 }
 
+// The ranks of one worker stand side by side, as torchrun counts them.
 std::vector<Placement> PlaceRanks(const ResourceRequest& request, std::vector<WorkerView> workers) {
-  return request.spread ? PlaceSpread(request, std::move(workers))
-                        : PlaceTogether(request, std::move(workers));
+  if (!request.spread) return PlaceTogether(request, std::move(workers));
+  std::vector<Placement> placements = PlaceSpread(request, std::move(workers));
+  for (auto first = placements.begin(); first != placements.end();) {
+    first = std::stable_partition(
+        first, placements.end(),
+        [worker = first->worker](const Placement& other) { return other.worker == worker; });
+  }
+  return placements;
 }
 
 bool CouldEverFit(const ResourceRequest& request, const std::vector<WorkerCapacity>& capacities) {

@@ -83,7 +83,8 @@ int64_t CountOnDevice(const ResourceRequest& request, const Device& device);
 
 // All ranks of a request, each where PlaceTrial() puts it beside those before it, which is room for
 // all of them wherever there is any: they are alike. On one worker, the first in PlaceTrial()'s
-// order that has room for all, unless they may spread. Empty when there is not room for all now.
+// order that has room for all, unless they may spread: then those of a worker stand side by side.
+// Empty when there is not room for all now.
 std::vector<Placement> PlaceRanks(const ResourceRequest& request, std::vector<WorkerView> workers);
 
 // Whether workers with these capacities, empty, could run it.

@@ -280,6 +280,10 @@ std::vector<GrantedRank> Cluster::Grant(const Want& want, const Choice& choice,
        leases_.Grant(want.request, candidate.ref(), candidate.fuse_key, choice.except)) {
     ranks.push_back(Describe(lease));
   }
+  if (ranks.size() > 1) {
+    GrantedRank& first = ranks.front();
+    first.address = workers_.At(first.lease.placement.worker).rank_address;
+  }
   return ranks;
 }
 

@@ -29,6 +29,7 @@ struct WorkerJoined {
   std::vector<HeldAttempt> held = {};
   // Of its machine: the worker has seen that their processes ended. Their leases are over.
   std::vector<std::string> ended_sessions = {};
+  std::string rank_address = {};  // Of its machine, as other workers reach it.
 };
 
 enum class Departure {

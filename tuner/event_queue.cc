@@ -44,7 +44,8 @@ std::optional<Event> ToEvent(Incoming incoming) {
                         hello->is_local,
                         std::move(hello->session),
                         std::move(hello->held),
-                        std::move(hello->ended_sessions)};
+                        std::move(hello->ended_sessions),
+                        std::move(hello->address)};
   }
   if (auto* report = std::get_if<AttemptReport>(&message)) {
     return ReportArrived{worker, std::move(*report)};

@@ -235,15 +235,20 @@ Status ReadAfter(const SpecSection& root, std::vector<std::string>& after) {
   return OkStatus();
 }
 
-// A program of the user's would have to find its other ranks by itself.
-Status CheckRanks(const SpecSection& root, const ExperimentSpec& spec) {
+// What a program of several ranks finds in its environment is each rank's own.
+Status CheckRanks(const ExperimentSpec& spec) {
   if (spec.resources.workers == 1 || spec.trainable.is_null()) return OkStatus();
   TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(spec.trainable));
   if (kind != "command") return OkStatus();
-  return InvalidAt(root.Find("resources")->Find("workers")->place,
-                   "resources.workers: read " + std::to_string(spec.resources.workers) +
-                       ", but a command runs in one place; expected 1 (food11 trains over several "
-                       "workers)");
+  const std::string ranks = std::to_string(spec.resources.workers);
+  const Value* const env = spec.trainable.Find("env");
+  if (env == nullptr || !env->is_map()) return OkStatus();
+  for (const MapEntry& entry : env->AsMap()) {
+    if (!IsRankVariable(entry.key)) continue;
+    return InvalidAt(entry.value.place, "trainable.env." + entry.key + ": is set for each of the " +
+                                            ranks + " ranks (resources.workers); take it out");
+  }
+  return OkStatus();
 }
 
 Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& spec) {
@@ -271,7 +276,7 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
   TUNE_ASSIGN_OR_RETURN(const std::vector<std::string> reported,
                         CheckParts(spec, require_trainable));
   TUNE_RETURN_IF_ERROR(ReadResources(root, spec.resources));
-  TUNE_RETURN_IF_ERROR(CheckRanks(root, spec));
+  TUNE_RETURN_IF_ERROR(CheckRanks(spec));
   TUNE_RETURN_IF_ERROR(ReadStop(root, reported, spec));
   TUNE_RETURN_IF_ERROR(ReadLimits(root, spec.limits));
   TUNE_RETURN_IF_ERROR(ReadFailure(root, spec.failure));

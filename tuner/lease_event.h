@@ -55,6 +55,7 @@ struct GrantedRank {
   LeaseTable::Lease lease;
   std::string device;     // Where the driver tells which device it is, its name; empty elsewhere.
   int64_t ends_seen = 0;  // Of its worker, so that the worker's books are read as of then.
+  std::string address = {};  // Of the first of several ranks: where the others reach its machine.
 };
 // What else runs on the device of an attempt, as it reports.
 struct Neighbours {

@@ -25,14 +25,18 @@ Value DurationAbout(const std::string& about) { return About(Ref("duration"), ab
 Value Bytes(const std::string& about) { return About(Ref("bytes"), about); }
 
 Value Resources() {
-  return Section(kResourceKeys,
-                 {{"cpu", About(Type("number"), "Processors, thousandths of one included")},
-                  {"gpu", About(Type("number"), "Devices: 0.5 is half a one, above 1 whole ones")},
-                  {"gpu_memory", Bytes("Of a device")},
-                  {"memory", Bytes("A limit of the trial's process")},
-                  {"workers", Integer(1, "Data-parallel ranks of food11, each with all of that")},
-                  {"spread", About(Type("boolean"), "Ranks on different machines")}},
-                 "What each trial is given");
+  return Section(
+      kResourceKeys,
+      {{"cpu", About(Type("number"), "Processors, thousandths of one included")},
+       {"gpu", About(Type("number"), "Devices: 0.5 is half a one, above 1 whole ones")},
+       {"gpu_memory", Bytes("Of a device")},
+       {"memory", Bytes("A limit of the trial's process")},
+       {"workers",
+        Integer(
+            1,
+            "Ranks of a trial (data-parallel food11, or a program each), each with all of that")},
+       {"spread", About(Type("boolean"), "Ranks on different machines")}},
+      "What each trial is given");
 }
 
 Value Limits() {

@@ -169,7 +169,7 @@ class Sweep {
 
   // The ends of attempts and trials.
   void EndRank(TrialRecord& trial, const AttemptEnded& end);
-  void EndRanksLeft(TrialRecord& trial);
+  void EndRanksLeft(TrialRecord& trial, RanksEnd how);
   void EndAttempt(TrialRecord& trial, const AttemptEnded& end);
   void AfterAttempt(TrialRecord& trial, const AttemptEnded& end);
   void AfterFailure(TrialRecord& trial, const AttemptEnded& end);

@@ -7,6 +7,36 @@
 #include "tuner/sweep.h"
 
 namespace tune {
+namespace {
+
+// Whether the end of a rank says more of why the attempt ended than an earlier one. A job has
+// succeeded when each of its programs has: the first one need not be the last to end.
+bool TellsMore(const AttemptEnded& end, const std::optional<AttemptEnded>& earlier,
+               const ExperimentSpec& spec) {
+  if (!earlier || earlier->detail == EndDetail::kRankLost) return true;
+  const bool has_failed = end.outcome == Outcome::kCrashed || end.outcome == Outcome::kKilled ||
+                          end.outcome == Outcome::kOutOfMemory ||
+                          end.outcome == Outcome::kDeviceOutOfMemory;
+  return spec.metric == kExitStatusMetric && earlier->outcome == Outcome::kCompleted && has_failed;
+}
+
+// Where the first rank has ended in order, the others' programs may still have something to write.
+RanksEnd RanksEndAfter(const AttemptEnded& end, const ExperimentSpec& spec) {
+  const bool is_command = spec.trainable.is_map() && spec.trainable.Find("command") != nullptr;
+  if (!is_command) return RanksEnd::kAtOnce;
+  if (end.outcome == Outcome::kCompleted) return RanksEnd::kByThemselves;
+  if (end.detail == EndDetail::kRankLost) return RanksEnd::kSoon;
+  return end.outcome == Outcome::kStopped ? RanksEnd::kGraceful : RanksEnd::kAtOnce;
+}
+
+}  // namespace
+
+KillAttempt KillOf(const AttemptRef& ref, RanksEnd how) {
+  const int64_t finish_within_ms = how == RanksEnd::kByThemselves ? limits::kStopGraceMs
+                                   : how == RanksEnd::kSoon       ? limits::kKillGraceMs
+                                                                  : 0;
+  return {ref, how == RanksEnd::kAtOnce, finish_within_ms};
+}
 
 bool Sweep::IsUnasked(const AttemptEnded& end) const {
   return end.outcome == Outcome::kPreempted && GivesOut() && !At(end.ref.trial).is_told_to_end;
@@ -33,22 +63,25 @@ void Sweep::On(const LeaseEnded& event) {
 // nobody. The cause is what the first one says that was not only told to end, or misses another.
 void Sweep::EndRank(TrialRecord& trial, const AttemptEnded& end) {
   const bool is_done = trial.lease != end.ref && end.outcome == Outcome::kCompleted;
-  const bool was_told = trial.are_ranks_told_to_end && end.outcome == Outcome::kPreempted;
-  const bool knows_no_cause = !trial.rank_end || trial.rank_end->detail == EndDetail::kRankLost;
-  if (!is_done && !was_told && knows_no_cause) trial.rank_end = end;
+  const bool was_told = trial.ranks_told && end.outcome == Outcome::kPreempted;
+  if (is_done) {
+    for (const std::string& note : EndNotesOf(end.outcome, end.error)) doubts_.AddNote(trial, note);
+  } else if (!was_told && TellsMore(end, trial.rank_end, options_.spec)) {
+    trial.rank_end = end;
+  }
   if (--trial.ranks_left == 0) {
     const AttemptEnded last = trial.rank_end.value_or(end);
     EndAttempt(trial, trial.verdict ? *trial.verdict : last);
   } else if (!is_done) {
-    EndRanksLeft(trial);
+    EndRanksLeft(trial, RanksEndAfter(end, options_.spec));
   }
 }
 
-void Sweep::EndRanksLeft(TrialRecord& trial) {
+void Sweep::EndRanksLeft(TrialRecord& trial, RanksEnd how) {
   NoteToldToEnd(trial);
-  trial.are_ranks_told_to_end = true;
+  trial.ranks_told = how;
   for (const SweepLease& rank : held_.RanksOf(trial.row.number)) {
-    Send(rank.worker, KillAttempt{rank.ref, true});
+    Send(rank.worker, KillOf(rank.ref, how));
   }
 }
 
@@ -248,9 +281,11 @@ void Sweep::Kill(TrialRecord& trial, Outcome outcome, const std::string& error) 
 // Of several ranks only the first has something to save: its end is the others'.
 void Sweep::TellToEnd(WorkerId worker, TrialRecord& trial) {
   NoteToldToEnd(trial);
-  if (trial.ranks_left > 1 && !trial.is_to_go_on()) return EndRanksLeft(trial);
   // A program that is only waited for may have something to tidy up.
   const bool is_patient = trial.is_to_go_on() || options_.spec.metric == kExitStatusMetric;
+  if (trial.ranks_left > 1 && !trial.is_to_go_on()) {
+    return EndRanksLeft(trial, is_patient ? RanksEnd::kGraceful : RanksEnd::kAtOnce);
+  }
   Send(worker, KillAttempt{*trial.lease, !is_patient});
 }
 

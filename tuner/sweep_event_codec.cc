@@ -12,7 +12,8 @@
 //        ["unsent", rank, from]  ["unknown", trial, attempt, epoch, worker]  ["left", name, news]
 //   ["K", trial] TrialTaken, -1 for a new one
 //   ["G", trial, rank, ...] Granted       ["Q", rank] GrantedAhead
-//        a rank is [lease, device_name, ends_seen], a lease
+//        a rank is [lease, device_name, ends_seen], or, of the first of several,
+//        [lease, device_name, ends_seen, address], a lease
 //        [trial, attempt, epoch, rank, worker, cpu_milli, fuse_key, [device, milli, ...]] and
 //        [memory_bytes, ...] where memory is held, too
 //   ["M"] NoMoreTold   ["P"] PlaceableSeen; ["P", have] where no worker could ever take it
@@ -70,6 +71,7 @@ void AppendRank(const GrantedRank& rank, std::string& out) {
   AppendLease(rank.lease, out);
   AppendField(rank.device, out);
   AppendField(rank.ends_seen, out);
+  if (!rank.address.empty()) AppendField(rank.address, out);
   out.push_back(']');
 }
 
@@ -227,6 +229,7 @@ GrantedRank ReadRank(Fields& fields) {
   Value::List list = fields.List();
   Fields inner(list);
   GrantedRank rank{ReadLease(inner), inner.Text(), inner.Int()};
+  if (!inner.AtEnd()) rank.address = inner.Text();
   if (!inner.Good()) fields.Fail();
   return rank;
 }

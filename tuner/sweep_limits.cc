@@ -19,6 +19,18 @@ std::string SilenceWarning(const std::string& sweep, const TrialRecord& trial, D
          "s ends such trials and tries them again";
 }
 
+// What a person may look at where ranks wait for each other.
+std::string RanksThatWait(const TrialRecord& trial, int64_t ranks) {
+  if (ranks == 1) return "";
+  const int64_t done = ranks - trial.ranks_left;
+  if (done > 0) {
+    return "; " + std::to_string(done) + " of its " + std::to_string(ranks) +
+           " ranks had ended with status 0, and the others may have waited for them";
+  }
+  return "; its " + std::to_string(ranks) +
+         " ranks may wait for each other: tune logs TRIAL --rank R shows how far each came";
+}
+
 }  // namespace
 
 void Sweep::On(const TimeLimitsChecked&) {
@@ -124,7 +136,8 @@ void Sweep::CheckTrialLimits() {
       Kill(trial, Outcome::kStopped, "limits.trial_time reached");
     } else {
       Kill(trial, Outcome::kHung,
-           "no report for " + FormatDuration(*limits.no_progress) + " (limits.no_progress)");
+           "no report for " + FormatDuration(*limits.no_progress) + " (limits.no_progress)" +
+               RanksThatWait(trial, options_.spec.resources.workers));
     }
   }
 }

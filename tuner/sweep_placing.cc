@@ -12,6 +12,21 @@
 #include "tuner/sweep.h"
 
 namespace tune {
+namespace {
+
+RankGroup RankGroupOf(const LeaseTable::Lease& lease, const TrialRecord& trial,
+                      const SweepLeases& held, uint64_t seed) {
+  std::vector<PlacedRank> ranks;
+  for (const SweepLease& other : held.RanksOf(trial.row.number)) {
+    ranks.push_back({other.rank, held.PlacementOf(other.ref)});
+  }
+  RankGroup group = GroupOf(lease.rank, std::move(ranks));
+  if (group.node_count > 1) group.master_address = trial.ranks_meet_at;
+  group.master_port = MasterPort(seed, trial.row.number, trial.lease->epoch);
+  return group;
+}
+
+}  // namespace
 
 // Trials whose wait is over can begin.
 void Sweep::EndBackOffs() {
@@ -65,6 +80,7 @@ void Sweep::On(const Granted& event) {
     held_.Add(rank.lease);
   }
   trial.lease = ranks.front().lease.ref;
+  trial.ranks_meet_at = ranks.front().address;
   Move(trial, TrialCause::kGrant);
   for (const GrantedRank& rank : ranks) SendStart(trial, rank);
   BeginAttempt(trial, workers.front(), {workers.begin() + 1, workers.end()});
@@ -153,7 +169,7 @@ void Sweep::BeginAttempt(TrialRecord& trial, WorkerId worker, std::vector<Worker
   if (!trial.row.started_at) trial.row.started_at = now_;
   trial.ranks_left = options_.spec.resources.workers;
   trial.rank_end.reset();
-  trial.are_ranks_told_to_end = false;
+  trial.ranks_told.reset();
   trial.attempt_iteration = trial.resume_iteration;
   trial.open_iteration = 0;
   trial.open_metrics.clear();
@@ -201,9 +217,8 @@ void Sweep::SendStart(const TrialRecord& trial, const GrantedRank& rank) {
   message.rank = lease.rank;
   message.world_size = options_.spec.resources.workers;
   if (message.world_size > 1) {
-    const std::vector<SweepLease> ranks = held_.RanksOf(trial.row.number);
-    message.is_spread = std::any_of(ranks.begin(), ranks.end(),
-                                    [worker](const auto& other) { return other.worker != worker; });
+    message.group = RankGroupOf(lease, trial, held_, options_.seed);
+    message.is_spread = message.group.node_count > 1;
   }
   if (message.is_spread && !std::exchange(said_spread_, true)) {
     out_.actions.push_back(

@@ -86,7 +86,7 @@ void Sweep::On(const LeaseKept& notice) {
                to);
   out_.attempts.push_back(trial.attempt);
   if (is_first_rank && trial.is_told_to_end) TellToEnd(to, trial);
-  if (trial.are_ranks_told_to_end) Send(to, KillAttempt{ref, true});
+  if (trial.ranks_told) Send(to, KillOf(ref, *trial.ranks_told));
 }
 
 void Sweep::On(const LeaseUnsent& notice) {

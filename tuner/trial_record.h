@@ -22,6 +22,11 @@ namespace tune {
 
 enum class PauseCommand { kTrial, kSweep };
 
+// How the ranks that are left end where one has: by themselves, before they are ended (the first
+// one has ended in order), or soon (one misses another, which may say why); by SIGTERM; at once.
+enum class RanksEnd { kByThemselves, kSoon, kGraceful, kAtOnce };
+KillAttempt KillOf(const AttemptRef& ref, RanksEnd how);  // In sweep_ends.cc.
+
 // One trial as its sweep knows it.
 struct TrialRecord {
   TrialState state = TrialState::kWaiting;  // Written by Sweep::Move() alone.
@@ -58,7 +63,8 @@ struct TrialRecord {
   // It ends when each of its ranks has: as the first one says that has something to say.
   int64_t ranks_left = 0;
   std::optional<AttemptEnded> rank_end;
-  bool are_ranks_told_to_end = false;
+  std::optional<RanksEnd> ranks_told;  // That those which are left shall end, and how.
+  std::string ranks_meet_at;           // The address of the first one's machine.
 
   // What keeps it PAUSED: either, or both.
   bool held_by_scheduler = false;

@@ -10,11 +10,11 @@ const WorkerRecord& WorkerBook::Add(const WorkerJoined& event, Instant now) {
   TUNE_CHECK(!workers_.contains(event.worker));
   const WorkerRow row{event.worker, event.name, event.address,  event.capacity, WorkerState::kAlive,
                       now,          now,        event.is_local, event.session};
-  return workers_[event.worker] = WorkerRecord{row, std::nullopt};
+  return workers_[event.worker] = WorkerRecord{row, std::nullopt, event.rank_address};
 }
 
 void WorkerBook::Restore(const WorkerRow& row) {
-  workers_[row.worker] = WorkerRecord{row, std::nullopt};
+  workers_[row.worker] = WorkerRecord{row, std::nullopt, {}};
   if (row.failed_starts > 0 && !row.has_reported) unproven_.insert(row.worker);
 }
 

@@ -22,6 +22,7 @@ namespace tune {
 struct WorkerRecord {
   WorkerRow row;
   std::optional<Instant> away_until;  // Its connection broke; it may come back until then.
+  std::string rank_address = {};      // WorkerJoined's; empty until it joins this tuner's life.
 };
 
 class WorkerBook {

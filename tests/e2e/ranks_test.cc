@@ -224,7 +224,8 @@ TEST(Ranks, ThatCannotBeAreRefusedBeforeAnythingStarts) {
        "a trial needs cpu: 1, workers: 3, but the only worker (local) has "
        "2 CPUs, 0 GPUs"},
       {"resources.spread=maybe", "spread: read 'maybe', expected true or false"},
-      {"trainable={command: [\"true\"]}", "expected 1 (food11 trains over several workers)"},
+      {"trainable={command: [\"true\"], env: {MASTER_PORT: \"29500\"}}",
+       "env.MASTER_PORT: is set for each of the 2 ranks (resources.workers); take it out"},
   };
   for (const Refusal& refusal : refusals) {
     TestFolder folder;

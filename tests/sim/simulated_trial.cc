@@ -59,6 +59,9 @@ void SimulatedTrial::OnLine(std::string_view line) {
 
 // The classifier follows one, too.
 Value SimulatedTrial::CurveOf(const Value& trainable) const {
+  if (trainable.is_map() && trainable.Find("command") != nullptr) {
+    return environment_.swarm.program_curve;
+  }
   if (trainable.is_map()) return *trainable.Find("curve");
   Value curve = Value::MakeMap();
   curve.Set("value", "exp(-lr * t)");

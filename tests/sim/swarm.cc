@@ -337,6 +337,19 @@ void DrawUnfit(Swarm& swarm) {
   }
 }
 
+// Half of the sweeps with ranks run a user's program on each, which comes to what the curve would.
+// Drawn apart.
+void DrawPrograms(Swarm& swarm) {
+  KeyedRandom random(swarm.seed, "swarm programs");
+  Value document = *ParseJson(swarm.spec);
+  const Value* const resources = document.Find("resources");
+  const bool has_ranks = resources != nullptr && resources->Find("workers") != nullptr;
+  if (!has_ranks || random.NextBelow(2) == 0) return;
+  swarm.program_curve = *document.Find("trainable")->Find("curve");
+  document.Set("trainable", Map({{"command", Value(Value::List{Value("train")})}}));
+  swarm.spec = ToJson(document);
+}
+
 // Half of the sweeps that share devices of a driver train the classifier, whose trials there would
 // train as one, were it not known that each is faster alone: so a process runs one, as all here do.
 // Reports say how fast, which is measured. Drawn apart; pbt is about parameters that it has not.
@@ -421,6 +434,7 @@ Swarm DrawSwarm(uint64_t seed) {
   DrawApart(swarm);
   DrawBucket(swarm);
   DrawUnfit(swarm);
+  DrawPrograms(swarm);
   DrawLanes(swarm);
   // A checkpoint may be carried with each iteration, one after the other.
   const bool has_apart = std::any_of(swarm.machines.begin(), swarm.machines.end(),

@@ -11,6 +11,7 @@
 
 #include "core/resources.h"
 #include "core/time.h"
+#include "core/value.h"
 #include "tests/sim/planted_faults.h"
 #include "tuner/lane_speeds.h"
 
@@ -96,7 +97,8 @@ struct ScriptedFault {
 
 struct Swarm {
   uint64_t seed = 0;
-  std::string spec;  // JSON of a space file.
+  std::string spec;     // JSON of a space file.
+  Value program_curve;  // What the reports of its command, where it has one, come to.
   int64_t samples = 0;
   int64_t iterations = 0;
   Duration iteration_time;

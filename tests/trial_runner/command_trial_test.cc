@@ -1006,5 +1006,80 @@ TEST_F(CommandTrialTest, ANoteGoesWithItsReportAndIntoTheLog) {
   EXPECT_THAT(log_, ElementsAre(HasSubstr("tune: read acc"), HasSubstr("tune: note: the regular")));
 }
 
+// ---- ranks
+
+TrialStart RankStart(int64_t rank, const std::string& metric = "acc") {
+  TrialStart start;
+  start.metric = metric;
+  start.rank = rank;
+  start.world_size = 2;
+  start.group.master_port = 20'123;
+  return start;
+}
+
+TEST_F(CommandTrialTest, ReportsOfAnotherRankAreAnsweredAndGoNowhereAndOneNoteSaysSo) {
+  Begin(kByItself, RankStart(1));
+  Reports(kFirst, 0.5, "/m");
+  EXPECT_EQ(NextReply(kFirst), "continue 1");
+  Reports(kFirst, 0.6);
+  EXPECT_EQ(NextReply(kFirst), "continue 2");
+  EXPECT_TRUE(IsIdle());
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("rank 1 reports too, and only what rank 0 does counts")));
+  Exit(0);
+  const TrialEnd end = NextEnd();
+  EXPECT_EQ(end.outcome, Outcome::kCompleted);
+  EXPECT_THAT(end.error, HasSubstr("values of other ranks: rank 1 reports too"));
+}
+
+TEST_F(CommandTrialTest, AnotherRankThatPrintsTheMetricIsNotedAndOneThatSaysNothingIsWell) {
+  Begin(kByRegex, RankStart(1));
+  Prints("acc: 0.5\nacc: 0.6\n");
+  Exit(0);
+  EXPECT_THAT(NextEnd().error, HasSubstr("rank 1 prints the metric too"));
+  Begin(kByRegex, RankStart(1));
+  Prints("hello\n");
+  Exit(0);
+  const TrialEnd end = NextEnd();
+  EXPECT_EQ(end.outcome, Outcome::kCompleted);
+  EXPECT_EQ(end.error, "");
+}
+
+// Whether each rank ends well is known when the last one has.
+TEST_F(CommandTrialTest, AJobsStatusIsItsLastReportOnlyWhereItIsOneProgram) {
+  for (const int64_t ranks : {1, 2}) {
+    TrialStart start = RankStart(0, kExitStatusMetric);
+    start.world_size = ranks;
+    Begin(kByItself, start);
+    Exit(0);
+    const Report sent = Next<SendReport>().report;
+    EXPECT_THAT(sent.metrics, ElementsAre(Pair(kExitStatusMetric, 0.0)));
+    EXPECT_EQ(sent.final, ranks == 1);
+    if (ranks == 2) Continue();
+    EXPECT_EQ(NextEnd().outcome, Outcome::kCompleted);
+  }
+}
+
+TEST_F(CommandTrialTest, ARankThatMissesAnotherSaysSo) {
+  const auto end_of = [this](int64_t rank, const std::string& printed) {
+    Begin(kByItself, RankStart(rank));
+    Prints(printed);
+    Exit(1);
+    return NextEnd();
+  };
+  EXPECT_EQ(end_of(1, "RuntimeError: Connection closed by peer [10.0.0.7]:20123\n").detail,
+            EndDetail::kRankLost);
+  EXPECT_EQ(end_of(1, "ValueError: no\n").detail, EndDetail::kNone);
+  const TrialEnd late =
+      end_of(0, "DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 joined.\n");
+  EXPECT_EQ(late.detail, EndDetail::kRankLost);
+  EXPECT_THAT(late.error, HasSubstr("each of the 2 programs has to join the group"));
+  const std::string in_use =
+      "The server socket has failed to bind to [::]:20123 (errno: 98 - Address already in use)\n";
+  EXPECT_THAT(end_of(0, in_use).error,
+              HasSubstr("another program of this machine took port 20123 (MASTER_PORT)"));
+  EXPECT_THAT(end_of(0, "bind: 0.0.0.0:80: Address already in use\n").error,
+              testing::Not(HasSubstr("MASTER_PORT")));
+}
+
 }  // namespace
 }  // namespace tune

@@ -39,6 +39,7 @@ inline std::vector<FromWorker> SampleFromWorker() {
               WorkerCapacity{4000, {{0, "first", 0}, {1, "second", 1 << 30, "GPU-1b2c"}}}};
   hello.is_local = true;
   hello.session = "9f3c";
+  hello.address = "10.0.0.8";
   hello.ended_sessions = {"0a1b", "77"};
   hello.held = {{Ref(3, 2, 17), 1500, {{0, 500}, {1, 1000, 1 << 30}}}, {Ref(4, 1, 18), 0, {}}};
   return {hello,
@@ -72,6 +73,7 @@ inline StartAttempt SampleStart() {
   start.rank = 1;
   start.world_size = 3;
   start.is_spread = true;
+  start.group = {1, 2, 0, 2, {1, 3}, "10.0.0.7", 20'123};
   start.lanes_max = 4;
   return start;
 }
@@ -98,7 +100,7 @@ inline std::vector<ToWorker> SampleToWorker() {
       Refused{"another version"},
       SampleStart(),
       AnswerReport{Ref(3, 2, 17), 5, ReportAnswer::kStop},
-      KillAttempt{Ref(3, 2, 17), true},
+      KillAttempt{Ref(3, 2, 17), true, 5'000},
       EndsAcknowledged{7},
       Heartbeat{},
       RemoveCached{"/a/sweep/3/checkpoint_000002"},

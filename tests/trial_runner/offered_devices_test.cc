@@ -107,9 +107,10 @@ TEST(DeviceEnvironment, HoldsAShareToItsPartWhereMpsRuns) {
 TEST(DeviceEnvironment, LetsRanksOfOneMachineListenOnItsLoopbackAlone) {
   EXPECT_THAT(RankEnvironment(""),
               ElementsAre(Pair("NCCL_DEBUG", "WARN"), Pair("NCCL_SOCKET_IFNAME", "=lo"),
-                          Pair("NCCL_IB_DISABLE", "1")));
+                          Pair("GLOO_SOCKET_IFNAME", "lo"), Pair("NCCL_IB_DISABLE", "1")));
   EXPECT_THAT(RankEnvironment("eth0"),
-              ElementsAre(Pair("NCCL_DEBUG", "WARN"), Pair("NCCL_SOCKET_IFNAME", "=eth0")));
+              ElementsAre(Pair("NCCL_DEBUG", "WARN"), Pair("NCCL_SOCKET_IFNAME", "=eth0"),
+                          Pair("GLOO_SOCKET_IFNAME", "eth0")));
 }
 
 TEST(DeviceEnvironment, KnowsWhetherTwoSeeTheSame) {

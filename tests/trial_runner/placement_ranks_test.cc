@@ -112,6 +112,15 @@ TEST(PlaceRanks, KeepsThemOnOneWorkerUnlessTheyMaySpread) {
   EXPECT_GT(refused_count, 200);
 }
 
+TEST(PlaceRanks, PutsThoseOfAWorkerSideBySide) {
+  const std::vector<Placement> ranks = PlaceRanks(
+      Request(1000, 0, 5),
+      {EmptyWorker(WorkerId{1}, Capacity(3, 0)), EmptyWorker(WorkerId{2}, Capacity(4, 0))});
+  std::vector<int64_t> workers;
+  for (const Placement& rank : ranks) workers.push_back(rank.worker.value);
+  EXPECT_EQ(workers, (std::vector<int64_t>{2, 2, 2, 1, 1}));
+}
+
 TEST(CouldEverFit, CountsTheRanksOverAllWorkers) {
   EXPECT_TRUE(CouldEverFit(Request(2000, 0, 2), Capacity(4, 0)));
   EXPECT_FALSE(CouldEverFit(Request(2000, 0, 3), Capacity(4, 0)));

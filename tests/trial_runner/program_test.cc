@@ -198,6 +198,43 @@ TEST(ProgramEnvironment, HasTheConfigurationInBothForms) {
   EXPECT_EQ(environment, expected);
 }
 
+TEST(ProgramEnvironment, TellsARankWhatTorchrunWould) {
+  TrialStart start;
+  start.config = Value::MakeMap();
+  start.experiment = "sweep";
+  start.trial = TrialNumber{4};
+  start.attempt = AttemptNumber{2};
+  start.rank = 3;
+  start.world_size = 5;
+  start.group = {1, 2, 1, 3, {}, "10.0.0.7", 20'123};
+  // As where a worker runs within torchrun.
+  const Environment base = {{"RANK", "9"}, {"TORCHELASTIC_USE_AGENT_STORE", "True"}};
+  const Environment environment =
+      ProgramEnvironment(base, start, {"@tune-1", "/c.json", "", "/opt/tune", ""}, {});
+  const Environment expected = {{"RANK", "3"},
+                                {"WORLD_SIZE", "5"},
+                                {"LOCAL_RANK", "1"},
+                                {"LOCAL_WORLD_SIZE", "2"},
+                                {"GROUP_RANK", "1"},
+                                {"NODE_RANK", "1"},
+                                {"GROUP_WORLD_SIZE", "3"},
+                                {"ROLE_NAME", "default"},
+                                {"ROLE_RANK", "3"},
+                                {"ROLE_WORLD_SIZE", "5"},
+                                {"MASTER_ADDR", "10.0.0.7"},
+                                {"MASTER_PORT", "20123"},
+                                {"TORCHELASTIC_RUN_ID", "sweep-4-2"},
+                                {"TORCHELASTIC_RESTART_COUNT", "1"},
+                                {"TORCHELASTIC_MAX_RESTARTS", "0"},
+                                {"TORCHELASTIC_USE_AGENT_STORE", "False"}};
+  for (const auto& [name, value] : expected) EXPECT_EQ(environment.at(name), value) << name;
+  start.world_size = 1;
+  start.rank = 0;
+  EXPECT_EQ(
+      ProgramEnvironment({}, start, {"@tune-1", "/c.json", "", "/opt/tune", ""}, {}).count("RANK"),
+      0u);
+}
+
 TEST(ProgramEnvironment, AVariableThatWouldBeTwoParametersIsNotSet) {
   TrialStart start;
   start.config = Value::MakeMap();

@@ -303,5 +303,35 @@ TEST_F(WorkerDevices, AWorkerThatComesBackOffersWhatIsLeft) {
   FAIL() << "it said no Hello";
 }
 
+// A program takes the device of its LOCAL_RANK.
+TEST_F(WorkerDevices, ARanksProgramSeesTheDevicesOfAllRanksHereWhereEachHasAWholeOne) {
+  const auto visible = [this](const std::string& trainable, std::vector<int64_t> devices) {
+    Join(trainable);
+    StartAttempt start;
+    start.ref = Ref(0, 1, 1);
+    start.cpu_milli = 1000;
+    start.slices = {{1, 1000, 24 * kGiB}};
+    start.rank = 1;
+    start.world_size = 2;
+    start.group = {1, 2, 0, 1, std::move(devices), "", 0};
+    start.config = "{}";
+    start.artifact_dir = "/a/0";
+    core_->OnMessage(start, now_);
+    for (const Effect& effect : core_->TakeEffects()) {
+      const auto* const written = std::get_if<WriteToProcess>(&effect);
+      if (written == nullptr) continue;
+      const auto read =
+          ParseToTrial(std::string_view(written->line).substr(0, written->line.size() - 1));
+      for (const auto& [name, value] : std::get<TrialStart>(*read).device_environment) {
+        if (name == "CUDA_VISIBLE_DEVICES") return value;
+      }
+    }
+    return std::string();
+  };
+  EXPECT_EQ(visible(kCommand, {0, 1}), "GPU-1b2c,GPU-77aa");
+  EXPECT_EQ(visible(kCommand, {}), "GPU-77aa");
+  EXPECT_EQ(visible(R"("food11")", {0, 1}), "GPU-77aa") << "it takes the first that it sees";
+}
+
 }  // namespace
 }  // namespace tune

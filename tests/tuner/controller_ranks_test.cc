@@ -2,7 +2,10 @@
 // charged once, for the cause.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tests/tuner/controller_world.h"
+#include "trial_runner/command_spec.h"
 
 namespace tune {
 namespace {
@@ -348,6 +351,143 @@ TEST(ControllerRanks, AreNotPromisedTheDevicesOfAWorkerThatIsAway) {
        AttemptFinished{WorkerId{1}, {starts[1].ref, Outcome::kPreempted, ""}}},
       world.now);
   EXPECT_EQ(controller.trials()[0].row.status, TrialStatus::kError);
+}
+
+// ---- users' programs
+
+ExperimentSpec SpecOfPrograms(const std::string& metric = "") {
+  ExperimentSpec spec = SpecOfTwoRanks();
+  spec.trainable = Value::MakeMap();
+  spec.trainable.Set("command", Value(Value::List{Value("train")}));
+  if (!metric.empty()) {
+    spec.metric = metric;
+    spec.mode = Mode::kMin;
+  }
+  return spec;
+}
+
+// What the worker was told last of that attempt's end.
+std::vector<KillAttempt> KillsIn(const Transition& transition) {
+  std::vector<KillAttempt> kills;
+  for (const Action& action : transition.actions) {
+    const auto* const send = std::get_if<SendToWorker>(&action);
+    const auto* const kill = send != nullptr ? std::get_if<KillAttempt>(&send->message) : nullptr;
+    if (kill != nullptr) kills.push_back(*kill);
+  }
+  return kills;
+}
+
+// A sweep of two ranks' programs on one worker.
+struct Programs {
+  explicit Programs(const std::string& metric = "") : world(SpecOfPrograms(metric)) {
+    const WorkerJoined joined{WorkerId{1}, "w", "local", 1, WorkerCapacity{2000, {}}};
+    for (const StartAttempt& start : StartsIn(Apply({joined}))) ranks.push_back(start);
+    EXPECT_EQ(ranks.size(), 2u);
+  }
+  Transition Apply(const std::vector<Event>& events) {
+    Transition step = world.controller().Apply(events, world.now);
+    for (const AttemptRow& row : step.attempts) rows[row.number.value] = row;
+    for (const TrialRow& row : step.trials) trial = row;
+    return step;
+  }
+  Transition End(size_t rank, Outcome outcome, const std::string& error = "",
+                 EndDetail detail = EndDetail::kNone) {
+    return Apply({AttemptFinished{WorkerId{1}, {ranks[rank].ref, outcome, error, detail}}});
+  }
+  void Report(double value, const std::string& metric, bool is_final) {
+    AttemptReport message{ranks[0].ref, 1, {}};
+    message.report.iteration = 1;
+    message.report.metrics = {{metric, value}};
+    message.report.final = is_final;
+    Apply({ReportArrived{WorkerId{1}, message}});
+  }
+
+  ControllerWorld world;
+  std::vector<StartAttempt> ranks;
+  std::map<int64_t, AttemptRow> rows;
+  TrialRow trial;
+};
+
+TEST(ControllerRanks, ProgramsAreToldWhereTheyStandAndWhereTheyMeet) {
+  Programs programs;
+  const RankGroup& first = programs.ranks[0].group;
+  const RankGroup& second = programs.ranks[1].group;
+  EXPECT_EQ(first.local_rank, 0);
+  EXPECT_EQ(second.local_rank, 1);
+  EXPECT_EQ(second.local_world_size, 2);
+  EXPECT_EQ(first.master_port, second.master_port);
+  EXPECT_GE(first.master_port, 20'000);
+  EXPECT_EQ(first.master_address, "") << "they are on one machine";
+}
+
+TEST(ControllerRanks, ProgramsOfTwoWorkersMeetAtTheAddressOfTheFirstOnes) {
+  ControllerWorld world(SpecOfPrograms());
+  std::vector<StartAttempt> starts;
+  for (const int64_t id : {1, 2}) {
+    WorkerJoined joined{WorkerId{id}, "w", "10.0.0.1:9", id, WorkerCapacity{1000, {}}};
+    joined.is_local = false;
+    joined.session = "s" + std::to_string(id);
+    joined.rank_address = "10.0.0." + std::to_string(id);
+    for (const StartAttempt& start : StartsIn(world.controller().Apply({joined}, world.now))) {
+      starts.push_back(start);
+    }
+  }
+  ASSERT_EQ(starts.size(), 2u);
+  for (const StartAttempt& start : starts) EXPECT_EQ(start.group.master_address, "10.0.0.1");
+  EXPECT_EQ(starts[1].group.node_rank, 1);
+  EXPECT_EQ(starts[1].group.node_count, 2);
+}
+
+TEST(ControllerRanks, AFirstProgramThatEndsWellLetsTheOthersFinish) {
+  Programs programs;
+  programs.Report(0.5, "value", true);
+  const std::vector<KillAttempt> kills = KillsIn(programs.End(0, Outcome::kCompleted));
+  ASSERT_EQ(kills.size(), 1u);
+  EXPECT_EQ(kills[0].ref, programs.ranks[1].ref);
+  EXPECT_FALSE(kills[0].at_once);
+  EXPECT_GT(kills[0].finish_within_ms, 0);
+  // Its values are there: what another one does behind them changes nothing.
+  programs.End(1, Outcome::kCrashed, "rank 1: the program exited with status 3");
+  EXPECT_EQ(programs.rows.at(1).outcome, Outcome::kCompleted);
+  EXPECT_EQ(programs.trial.status, TrialStatus::kTerminated);
+}
+
+TEST(ControllerRanks, AJobFailsWithTheRankThatDoesThoughTheFirstOneEndedWell) {
+  Programs programs(kExitStatusMetric);
+  programs.Report(0, kExitStatusMetric, false);
+  programs.End(0, Outcome::kCompleted);
+  EXPECT_EQ(programs.trial.status, TrialStatus::kRunning);
+  programs.End(1, Outcome::kCrashed, "rank 1: the program exited with status 3");
+  EXPECT_EQ(programs.rows.at(1).outcome, Outcome::kCrashed);
+  EXPECT_EQ(programs.rows.at(1).error, "rank 1: the program exited with status 3");
+}
+
+TEST(ControllerRanks, AProgramThatMissesAnotherIsNoCauseWhereThatOneSaysWhy) {
+  Programs programs;
+  const std::vector<KillAttempt> kills = KillsIn(
+      programs.End(0, Outcome::kCrashed, "connection closed by peer", EndDetail::kRankLost));
+  ASSERT_EQ(kills.size(), 1u);
+  EXPECT_FALSE(kills[0].at_once);
+  EXPECT_GT(kills[0].finish_within_ms, 0);
+  programs.End(1, Outcome::kCrashed, "rank 1: the program exited with status 3");
+  EXPECT_EQ(programs.rows.at(1).error, "rank 1: the program exited with status 3");
+}
+
+TEST(ControllerRanks, AProgramThatFailsEndsTheOthersAtOnce) {
+  Programs programs;
+  const std::vector<KillAttempt> kills =
+      KillsIn(programs.End(1, Outcome::kCrashed, "rank 1: the program exited with status 3"));
+  ASSERT_EQ(kills.size(), 1u);
+  EXPECT_TRUE(kills[0].at_once);
+}
+
+TEST(ControllerRanks, WhatAnotherRankNotesIsTold) {
+  Programs programs;
+  programs.Report(0.5, "value", true);
+  const Transition step =
+      programs.End(1, Outcome::kCompleted, "values of other ranks: rank 1 reports too");
+  ASSERT_EQ(step.notes.size(), 1u);
+  EXPECT_EQ(step.notes[0].text, "trial 0: values of other ranks: rank 1 reports too");
 }
 
 }  // namespace

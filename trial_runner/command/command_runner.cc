@@ -132,8 +132,10 @@ std::optional<TrialEnd> CommandRunner::RunAttempt(const TrialStart& start) {
   const bool has_values =
       end && (end->outcome == Outcome::kCompleted || end->outcome == Outcome::kStopped);
   std::vector<std::string> notes = std::move((*attempt)->notes);
-  for (std::string& note : (*attempt)->shared_folder->End(has_values)) {
-    notes.push_back(std::move(note));
+  if ((*attempt)->shared_folder) {
+    for (std::string& note : (*attempt)->shared_folder->End(has_values)) {
+      notes.push_back(std::move(note));
+    }
   }
   std::string left = NoteOfFilesInCopy(start.place, (*attempt)->folder, (*attempt)->began_at,
                                        (*attempt)->filled.metric_files);
@@ -152,7 +154,8 @@ std::optional<TrialEnd> CommandRunner::RunAttempt(const TrialStart& start) {
 
 void CommandRunner::KeepServed(Attempt& attempt) {
   if (!attempt.program || attempt.is_signalled) return;
-  if (attempt.memory) return;  // A limit is of one trial.
+  if (attempt.memory) return;                // A limit is of one trial.
+  if (attempt.start.world_size > 1) return;  // It has met the others of this one.
   attempt.program->BeginLog();
   served_.emplace(Served{*std::move(attempt.program), *std::move(attempt.server),
                          *attempt.asks_for_next, std::move(attempt.cpus), std::move(attempt.filled),
@@ -171,7 +174,7 @@ bool CommandRunner::CanServe(const Attempt& attempt) {
          served_->filled.environment == attempt.filled.environment &&
          served_->folder == attempt.folder && served_->threads == attempt.start.threads &&
          served_->devices == attempt.start.device_environment && attempt.start.memory_bytes == 0 &&
-         !served_->program.TakeEnd();
+         attempt.start.world_size == 1 && !served_->program.TakeEnd();
 }
 
 void CommandRunner::HandOver(Served served, Attempt& attempt) {

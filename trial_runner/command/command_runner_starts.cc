@@ -43,6 +43,15 @@ Environment OurEnvironment() {
   return variables;
 }
 
+// Ranks of one machine have one file, and the first of them may read while another one writes.
+Status WriteConfig(const TrialStart& start, const std::string& path) {
+  const std::string text = ToJsonForYaml(start.config) + "\n";
+  if (start.world_size == 1) return WriteFile(path, text);
+  const std::string beside = path + ".rank_" + std::to_string(start.rank);
+  TUNE_RETURN_IF_ERROR(WriteFile(beside, text));
+  return std::rename(beside.c_str(), path.c_str()) == 0 ? OkStatus() : ErrnoStatus("write", path);
+}
+
 void AddTo(OutputTail& tail, const std::vector<OutputPiece>& output) {
   for (const OutputPiece& piece : output) tail.Add(piece.text);
 }
@@ -90,12 +99,15 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
     places.restored = *std::move(restored);
   }
   TUNE_RETURN_IF_ERROR(MakeFolder(start.artifact_dir));
-  TUNE_RETURN_IF_ERROR(WriteFile(places.config_file, ToJsonForYaml(start.config) + "\n"));
+  TUNE_RETURN_IF_ERROR(WriteConfig(start, places.config_file));
   attempt->environment = ProgramEnvironment(ours, start, places, attempt->filled.environment);
   if (!served) TUNE_RETURN_IF_ERROR(SetUp(*attempt));
-  attempt->shared_folder.emplace(attempt->folder, start.artifact_dir, attempt->filled.metric_files,
-                                 ToJson(start.config));
-  attempt->shared_folder->Begin();
+  // Of several ranks the first one's attempt stands for the trial.
+  if (start.rank == 0) {
+    attempt->shared_folder.emplace(attempt->folder, start.artifact_dir,
+                                   attempt->filled.metric_files, ToJson(start.config));
+    attempt->shared_folder->Begin();
+  }
   attempt->began_at = FileClockNow();
   attempt->oom_kills_before = ReadOomKills(FindOomKillFiles());
   if (served) {

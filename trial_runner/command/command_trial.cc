@@ -17,19 +17,6 @@
 namespace tune {
 namespace {
 
-// One that was told to stop ends by itself within this time, or gets SIGTERM; the worker is more
-// patient than that (limits::kStopGraceMs).
-constexpr Duration kStopPatience = Milliseconds(limits::kStopGraceMs - 2 * limits::kKillGraceMs);
-constexpr Duration kKillGrace = Milliseconds(limits::kKillGraceMs);
-// What the worker gives a trial that it ends, but for a head start: what has left the group would
-// outlive the worker's SIGKILL.
-constexpr Duration kEndGrace = Milliseconds(limits::kKillGraceMs - 500);
-
-std::string WithTail(std::string text, const OutputTail& tail) {
-  const std::string cause = tail.Cause();
-  return cause.empty() ? text : text + ": " + cause;
-}
-
 // The names that a report has to have: the metric itself, or those of its expression.
 std::vector<std::string> NamesIn(const std::string& metric) {
   const Result<Expression> expression = Expression::Parse(metric);
@@ -48,27 +35,13 @@ std::vector<std::string> AllNames(const TrialStart& start) {
   return names;
 }
 
-std::string ShortLine(const std::string& line) {
-  constexpr size_t kShownMax = 300;
-  return ToUtf8(std::string_view(line).substr(0, kShownMax)) +
-         (line.size() > kShownMax ? "..." : "");
-}
-
-bool IsBlankText(std::string_view text) { return text.find_first_not_of(" \t\r\n") == text.npos; }
-
-std::string LeftRunning(const ProgramEnd& end) {
-  return "left running: the program ended with status 0 while '" + ShortLine(end.left_running) +
-         "', which it had started, ran on; that was ended, and what it would have printed is "
-         "missing: let the program wait for it (in a shell: wait)";
-}
-
 // What the log says of the first report, so that a person sees what was read where.
 std::string DescribeFinding(const OutputFinding& finding) {
   const bool is_error = finding.stream == OutputStream::kStderr;
   const std::string value =
       std::isfinite(finding.value) ? ToJson(Value(finding.value)) : std::to_string(finding.value);
   return "tune: read " + finding.metric + " = " + value +
-         (is_error ? " on standard error: " : " on standard output: ") + ShortLine(finding.line);
+         (is_error ? " on standard error: " : " on standard output: ") + ShownLine(finding.line);
 }
 
 }  // namespace
@@ -81,6 +54,9 @@ CommandTrial::CommandTrial(const TrialStart& start, const CommandSpec& spec)
       is_first_attempt_(start.attempt.value <= 1),
       checkpoint_every_(start.checkpoint_every),
       wanted_(AllNames(start)),
+      rank_(start.rank),
+      world_size_(start.world_size),
+      master_port_(start.group.master_port),
       output_(spec.output_rules(), wanted_, start.constrained),
       shall_save_(start.saves_first),
       last_iteration_(start.from_iteration),
@@ -104,9 +80,28 @@ void CommandTrial::OnProgramLine(ClientId client, std::string_view line,
   }
   if (!report.ok()) return Refuse(pending, report.status().message());
   pending.report = *std::move(report);
+  if (rank_ > 0) return AnswerRank(pending);
   if (MissingIn(pending.report.metrics).empty()) pending.note = NoteOnClients(client, source);
   pending_.push_back(std::move(pending));
   Advance();
+}
+
+// It goes on: whether it is to stop is decided of the first rank, whose end ends this one.
+void CommandTrial::AnswerRank(const Pending& pending) {
+  NoteRank("reports");
+  const int64_t iteration = pending.report.iteration.value_or(last_iteration_ + 1);
+  if (MissingIn(pending.report.metrics).empty()) {
+    last_iteration_ = std::max(last_iteration_, iteration);
+  }
+  Answer(pending, EncodeProgramAnswer({false, last_iteration_}));
+}
+
+void CommandTrial::NoteRank(const std::string& what) {
+  if (!rank_note_.empty()) return;
+  rank_note_ = "values of other ranks: rank " + std::to_string(rank_) + " " + what +
+               " too, and only what rank 0 does counts; a program that does not look at RANK does "
+               "the same on each rank";
+  effects_.push_back(AddToLog{"tune: note: " + rank_note_});
 }
 
 namespace {
@@ -151,7 +146,7 @@ std::string CommandTrial::Refused() const {
   if (refused_count_ == 0) return "";
   const bool is_one = refused_count_ == 1;
   return (is_one ? std::string("a report was") : std::to_string(refused_count_) + " reports were") +
-         " refused" + (is_one ? ": " : ", the last one: ") + ShortLine(last_refusal_);
+         " refused" + (is_one ? ": " : ", the last one: ") + ShownLine(last_refusal_);
 }
 
 // What a program prints once the worker has told it to end is of no iteration that it would have
@@ -159,6 +154,10 @@ std::string CommandTrial::Refused() const {
 void CommandTrial::OnOutput(OutputStream stream, std::string_view piece) {
   tail_.Add(piece);
   if (is_told_to_end_) return;
+  if (rank_ > 0) {
+    if (rank_note_.empty() && !output_.Read(stream, piece).empty()) NoteRank("prints the metric");
+    return;
+  }
   const bool had_verdict = verdict_.has_value();
   Take(output_.Read(stream, piece));
   if (verdict_ && !had_verdict) effects_.push_back(SignalProgram{true});
@@ -318,179 +317,6 @@ void CommandTrial::OnAnswer(ReportAnswer answer, Instant now) {
   Answer(pending, EncodeProgramAnswer({stops, last_iteration_}));
   if (stops) Stop(now, pending.client.value != 0);
   Advance();
-}
-
-// ---- ending
-
-// One that asked hears of it and ends by itself; one whose output is read does not. One that the
-// worker ends has no more time than it had.
-void CommandTrial::Stop(Instant now, bool listens) {
-  is_told_to_stop_ = true;
-  if (program_end_ || is_told_to_end_) return;
-  if (listens) {
-    terminate_at_ = now + kStopPatience;
-    return;
-  }
-  effects_.push_back(SignalProgram{false});
-  kill_at_ = now + kKillGrace;
-}
-
-void CommandTrial::OnTerminate(Instant now) {
-  is_told_to_end_ = true;
-  terminate_at_.reset();
-  kill_at_ = std::min(kill_at_.value_or(now + kEndGrace), now + kEndGrace);
-}
-
-void CommandTrial::OnTime(Instant now) {
-  if (program_end_) return;
-  if (terminate_at_ && now >= *terminate_at_) {
-    terminate_at_.reset();
-    effects_.push_back(SignalProgram{false});
-    kill_at_ = now + kKillGrace;
-  }
-  if (kill_at_ && now >= *kill_at_) {
-    kill_at_.reset();
-    effects_.push_back(SignalProgram{true});
-  }
-}
-
-std::optional<Instant> CommandTrial::NextDeadline() const {
-  if (program_end_) return std::nullopt;
-  TUNE_CHECK(!terminate_at_ || !kill_at_);
-  return terminate_at_ ? terminate_at_ : kill_at_;
-}
-
-// A line without its end, and a bar that may have been drawn again, are whole where the program
-// ended well; else its death may have cut them.
-void CommandTrial::OnProgramEnded(ProgramEnd end) {
-  program_end_ = std::move(end);
-  const bool is_well = program_end_->exit_status == 0 && program_end_->signal.empty() &&
-                       program_end_->memory_limit_bytes == 0 && !is_told_to_end_;
-  if (is_well) {
-    Take(output_.Finish());
-    TakeLast();
-  }
-  Advance();
-}
-
-// The last report of a program that ended well: the metrics of files, and those that were printed
-// and in no report. Where a file has a part of the sweep's metric, the printed part goes with it.
-void CommandTrial::TakeLast() {
-  const ProgramEnd& end = *program_end_;
-  if (!end.file_metrics.ok()) return;
-  const bool has_part = std::any_of(wanted_.begin(), wanted_.end(), [&](const std::string& name) {
-    return FindVariable(*end.file_metrics, name).has_value();
-  });
-  Metrics last = output_.Unreported(has_part ? wanted_ : std::vector<std::string>());
-  last.insert(last.end(), end.file_metrics->begin(), end.file_metrics->end());
-  const bool is_asked =
-      std::find(wanted_.begin(), wanted_.end(), kExitStatusMetric) != wanted_.end();
-  if (is_asked) last.emplace_back(kExitStatusMetric, end.exit_status);
-  // A final report completes a trial: one without the metric is told as no_metric instead.
-  const bool has_metric = missing_names_.empty() || MissingIn(last).empty() ||
-                          std::any_of(pending_.begin(), pending_.end(), [&](const Pending& next) {
-                            return MissingIn(next.report.metrics).empty();
-                          });
-  if (last.empty() || !has_metric) return;
-  pending_.push_back({ClientId{}, {std::move(last), std::nullopt, ""}, true});
-}
-
-TrialEnd CommandTrial::EndOfProgram() const {
-  const ProgramEnd& end = *program_end_;
-  if (is_told_to_stop_) {
-    const std::string note = unsent_note_.empty() ? output_.NoteAtEnd() : unsent_note_;
-    return {Outcome::kStopped, WithEndNote(Outcome::kStopped, "", note)};
-  }
-  if (end.memory_limit_bytes != 0) {
-    return {Outcome::kOutOfMemory, "the program was ended: it had more than the " +
-                                       std::to_string(end.memory_limit_bytes) +
-                                       " bytes that a trial may have (resources.memory)"};
-  }
-  if (!end.signal.empty() || end.exit_status != 0) {
-    const std::string how = end.signal.empty()
-                                ? "exited with status " + std::to_string(end.exit_status)
-                                : "died of " + end.signal;
-    // A full disk that the program did not speak of is not why it ended; one that it spoke of and
-    // that has room is a limit of the program's own.
-    EndDetail disk = tail_.SpeaksOfFullDisk() ? end.full_disk : EndDetail::kNone;
-    if (disk == EndDetail::kNone && tail_.SpeaksOfReadOnlyDisk()) disk = end.read_only_disk;
-    if (disk != EndDetail::kNone) {
-      return {Outcome::kCrashed, WithTail("the disk takes no writes: the program " + how, tail_),
-              disk};
-    }
-    if (end.by_oom_killer) {
-      return {Outcome::kOutOfMemory,
-              WithTail("the system killed the program: memory is short", tail_)};
-    }
-    const Outcome outcome = end.signal == "SIGKILL"        ? Outcome::kKilled
-                            : tail_.SpeaksOfDeviceMemory() ? Outcome::kDeviceOutOfMemory
-                            : tail_.SpeaksOfMemory()       ? Outcome::kOutOfMemory
-                                                           : Outcome::kCrashed;
-    return {outcome, WithTail("the program " + how, tail_)};
-  }
-  if (!end.file_metrics.ok()) {
-    return {Outcome::kBadConfig, "metrics: " + end.file_metrics.status().message()};
-  }
-  // One that goes on from a checkpoint may have nothing left to do, but not reports that are
-  // refused.
-  const bool has_all = missing_names_.empty() || from_iteration_ != 0;
-  if (!has_all || (refused_count_ > 0 && !has_taken_metric_)) {
-    return {Outcome::kBadConfig, NoMetric()};
-  }
-  if (!end.left_running.empty()) return {Outcome::kCompleted, LeftRunning(end)};
-  const OutputTail::Complaint error = tail_.LastComplaint();
-  if (!error.line.empty() && !output_.HasValueIn(error.behind)) {
-    return {Outcome::kCompleted,
-            "an error that its status hides: the program ended with status 0, and " +
-                std::string(IsBlankText(error.behind) ? "the last that it printed is '"
-                                                      : "among the last that it printed is '") +
-                error.line +
-                "'; let the script end with the status of what it runs (in a "
-                "shell: set -e -o pipefail)"};
-  }
-  if (refused_count_ > 0) {
-    return {Outcome::kCompleted,
-            Refused() +
-                "; the trial's values lack what it said, and its program went on: let it "
-                "end where a report is not taken (in a shell: set -e)"};
-  }
-  return {Outcome::kCompleted, output_.NoteAtEnd()};
-}
-
-std::string CommandTrial::NoMetric() const {
-  if (!program_end_->left_running.empty()) return "no_metric: " + LeftRunning(*program_end_);
-  const std::string text = "no_metric: the program ended with status 0 and ";
-  const std::string& missing = missing_names_.empty() ? metric_ : missing_names_.front();
-  if (refused_count_ > 0) return text + Refused();
-  if (const std::optional<std::string> why = output_.WhyMissing(missing)) {
-    return text + *why + Again();
-  }
-  const std::string line = tail_.LastLine();
-  const std::string what = missing == metric_
-                               ? "never reported '" + metric_ + "'"
-                               : "no report had everything that the metric '" + metric_ +
-                                     "' is made of: it lacked '" + missing + "'";
-  return text + what + Reported(missing) + Again() +
-         (line.empty() ? "" : std::string(kLastPrinted) + line);
-}
-
-// A program that found its work done is no trial that failed, and cannot be told from one.
-std::string CommandTrial::Again() const {
-  return is_first_attempt_ ? ""
-                           : "; an earlier attempt may have left files from which it had nothing "
-                             "more to do: a checkpoint that is reported (tune report --checkpoint) "
-                             "lets an attempt go on where the values before it count";
-}
-
-// What it did report, and which of that may be meant.
-std::string CommandTrial::Reported(const std::string& missing) const {
-  if (reported_names_.empty()) return "";
-  const std::vector<std::string_view> names(reported_names_.begin(), reported_names_.end());
-  std::string list;
-  for (const std::string_view name : names) list += (list.empty() ? "" : ", ") + std::string(name);
-  const auto nearest = NearestName(missing, names);
-  return (missing == metric_ ? ", but " : ", but had ") + list +
-         (nearest ? "; did you mean '" + std::string(*nearest) + "'?" : "");
 }
 
 }  // namespace tune

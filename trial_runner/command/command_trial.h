@@ -11,6 +11,9 @@
 // any report. Where the metric alone comes with `step`, what came without one since the iteration
 // before goes with it.
 //
+// Of several ranks the first one's reports, output and files make the trial's. What another one
+// reports is answered and goes nowhere, and one note says so; its end counts.
+//
 // Thread rule: one thread.
 #pragma once
 
@@ -123,6 +126,8 @@ class CommandTrial {
     std::string reading = {};
   };
 
+  void AnswerRank(const Pending& pending);
+  void NoteRank(const std::string& what);
   void Take(std::vector<OutputReport> reports);
   std::string NoteOnClients(ClientId client, const ProgramSource& source);
   // Answers a report that is not taken, and keeps why.
@@ -139,6 +144,7 @@ class CommandTrial {
   void Answer(const Pending& pending, std::string line);
   void Stop(Instant now, bool listens);
   TrialEnd EndOfProgram() const;
+  std::string WithRanks(std::string text) const;
   std::string NoMetric() const;
   std::string Again() const;
   std::string Reported(const std::string& missing) const;
@@ -150,6 +156,9 @@ class CommandTrial {
   const bool is_first_attempt_;
   const int64_t checkpoint_every_;
   const std::vector<std::string> wanted_;  // The names that all objectives are made of.
+  const int64_t rank_;
+  const int64_t world_size_;
+  const int64_t master_port_;
   OutputMetrics output_;
   OutputTail tail_;
 
@@ -165,6 +174,7 @@ class CommandTrial {
   std::set<std::string> reported_names_;
   std::vector<std::string> missing_names_;  // From the iteration that had most; empty: one had all.
   std::string unsent_note_;                 // Of a report that came after the stop.
+  std::string rank_note_;                   // Of a rank that reports, and is not the first one.
   // Connections that have reported, in the order of their latest report.
   std::vector<ClientId> clients_;
   std::vector<int64_t> sources_;  // The same of what started them.

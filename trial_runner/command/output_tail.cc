@@ -12,12 +12,11 @@ constexpr size_t kShownMax = 300;
 constexpr std::string_view kNameCharacters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
 
-// As much of a line as fits a message.
-std::string Shown(std::string_view line) {
+}  // namespace
+
+std::string ShownLine(std::string_view line) {
   return ToUtf8(line.substr(0, kShownMax)) + (line.size() > kShownMax ? "..." : "");
 }
-
-}  // namespace
 
 void OutputTail::Add(std::string_view piece) {
   piece = piece.substr(piece.size() - std::min(piece.size(), kBytesMax));
@@ -37,7 +36,7 @@ std::string OutputTail::LastLine() const {
     rest = begin == std::string_view::npos ? std::string_view() : rest.substr(0, begin);
     const size_t first = line.find_first_not_of(" \t");
     if (first == std::string_view::npos) continue;
-    return Shown(line.substr(first, line.find_last_not_of(" \t") - first + 1));
+    return ShownLine(line.substr(first, line.find_last_not_of(" \t") - first + 1));
   }
   return "";
 }
@@ -164,7 +163,7 @@ std::string OutputTail::Cause() const {
     const bool is_of_another = !cause.empty() && IsOfAnotherProgram(raised.line);
     behind = is_of_another ? 0 : CountLines(raised.behind);  // torchrun's goes on for a page.
     if (is_of_another) continue;
-    cause = Shown(WithNextLine(raised.line, raised.behind));
+    cause = ShownLine(WithNextLine(raised.line, raised.behind));
   }
   if (!cause.empty() && behind <= kLinesBehindMax) return cause;
   const std::string last = LastLine();
@@ -183,9 +182,9 @@ std::string OutputTail::CauseAbove() const {
     const std::string_view words = line.substr(line.find_first_not_of(" \t"));
     if (!StandsBehindCause(words)) telling = words;
     // What Rust says stands below where.
-    if (IsCause(line)) cause = Shown(WithNextLine(line, rest));
+    if (IsCause(line)) cause = ShownLine(WithNextLine(line, rest));
   }
-  return cause.empty() ? Shown(telling) : cause;
+  return cause.empty() ? ShownLine(telling) : cause;
 }
 
 OutputTail::Complaint OutputTail::LastComplaint() const {
@@ -193,14 +192,14 @@ OutputTail::Complaint OutputTail::LastComplaint() const {
   if (traceback != std::string::npos && traceback >= marked_) {
     const auto [line, behind] = RaisedIn(std::string_view(text_).substr(traceback));
     if (IsException(line) && !IsOfImport(line) && CountLines(behind) <= kLinesBehindMax) {
-      return {Shown(line), std::string(behind)};
+      return {ShownLine(line), std::string(behind)};
     }
   }
   constexpr int kLinesBehindFailedMax = 2;  // "done", and where the log is.
   Complaint complaint;
   for (std::string_view rest = std::string_view(text_).substr(marked_); !rest.empty();) {
     const std::string_view line = TakeLine(rest);
-    if (SaysThatItFailed(line)) complaint = {Shown(line), std::string(rest)};
+    if (SaysThatItFailed(line)) complaint = {ShownLine(line), std::string(rest)};
   }
   return CountLines(complaint.behind) <= kLinesBehindFailedMax ? complaint : Complaint{};
 }
@@ -220,6 +219,26 @@ bool OutputTail::SpeaksOfDeviceMemory() const {
 bool OutputTail::SpeaksOfMemory() const {
   return HoldsAny({"\nMemoryError", "std::bad_alloc", "DefaultCPUAllocator: can't allocate memory",
                    "DefaultCPUAllocator: not enough memory"});
+}
+
+bool OutputTail::SpeaksOfLostRank() const {
+  return HoldsAny({"Connection closed by peer", "Connection reset by peer", "Broken pipe",
+                   "Connection refused", "connection refused", "ncclRemoteError",
+                   "Gloo connectFullMesh failed",
+                   "remote process exited or there was a network error", "DistNetworkError",
+                   "DistStoreError"}) ||
+         SpeaksOfVainWait();
+}
+
+bool OutputTail::SpeaksOfVainWait() const {
+  return HoldsAny({"Timed out initializing process group", "client socket has timed out",
+                   "seconds waiting for clients", "Timed out waiting", "ms for recv operation",
+                   "ms for send operation", "Wait timeout", "Socket Timeout"});
+}
+
+bool OutputTail::SpeaksOfPort(int64_t port) const {
+  return HoldsAny({"Address already in use", "address already in use", "EADDRINUSE"}) &&
+         HoldsAny({":" + std::to_string(port)});
 }
 
 bool OutputTail::SpeaksOfFullDisk() const {

@@ -8,6 +8,9 @@
 
 namespace tune {
 
+// As much of a line as fits a message.
+std::string ShownLine(std::string_view line);
+
 class OutputTail {
  public:
   void Add(std::string_view piece);
@@ -33,6 +36,11 @@ class OutputTail {
   // or TensorFlow, or of Python and C++.
   bool SpeaksOfDeviceMemory() const;
   bool SpeaksOfMemory() const;
+  // Of another rank that is gone, cannot be reached or does not come, in the words of the C
+  // library, Gloo, NCCL and PyTorch; the latter; of that port, which another program has.
+  bool SpeaksOfLostRank() const;
+  bool SpeaksOfVainWait() const;
+  bool SpeaksOfPort(int64_t port) const;
   // Of a full disk or quota, in the words of the C library (ENOSPC, EDQUOT).
   bool SpeaksOfFullDisk() const;
   // Of one that may only be read (EROFS), as its complaint: programs also warn of such and go on.

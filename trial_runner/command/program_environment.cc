@@ -35,6 +35,31 @@ void Append(const std::string& folder, std::string& path) {
   path += (path.empty() ? "" : ":") + folder;
 }
 
+// As torchrun says them: each worker is one of its nodes, and all ranks have one role.
+void AddRank(const TrialStart& start, Environment& environment) {
+  const RankGroup& group = start.group;
+  const std::string rank = std::to_string(start.rank);
+  const std::string world_size = std::to_string(start.world_size);
+  const std::string node = std::to_string(group.node_rank);
+  environment["RANK"] = rank;
+  environment["WORLD_SIZE"] = world_size;
+  environment["LOCAL_RANK"] = std::to_string(group.local_rank);
+  environment["LOCAL_WORLD_SIZE"] = std::to_string(group.local_world_size);
+  environment["GROUP_RANK"] = node;
+  environment["NODE_RANK"] = node;
+  environment["GROUP_WORLD_SIZE"] = std::to_string(group.node_count);
+  environment["ROLE_NAME"] = "default";
+  environment["ROLE_RANK"] = rank;
+  environment["ROLE_WORLD_SIZE"] = world_size;
+  environment["MASTER_ADDR"] = group.master_address;
+  environment["MASTER_PORT"] = std::to_string(group.master_port);
+  environment["TORCHELASTIC_RUN_ID"] = start.experiment + "-" + std::to_string(start.trial.value) +
+                                       "-" + std::to_string(start.attempt.value);
+  environment["TORCHELASTIC_RESTART_COUNT"] = std::to_string(start.attempt.value - 1);
+  environment["TORCHELASTIC_MAX_RESTARTS"] = "0";         // Others begin the next attempt.
+  environment["TORCHELASTIC_USE_AGENT_STORE"] = "False";  // The first rank's program listens.
+}
+
 }  // namespace
 
 Value OwnValues(const TrialStart& start) {
@@ -71,6 +96,7 @@ Environment ProgramEnvironment(const Environment& base, const TrialStart& start,
   if (!places.restored.empty()) environment["TUNE_RESTORED"] = places.restored;
   environment["OMP_NUM_THREADS"] = std::to_string(start.threads);
   for (const auto& [name, value] : start.device_environment) environment[name] = value;
+  if (start.world_size > 1) AddRank(start, environment);
   // What it prints shall be read when it is printed.
   environment.emplace("PYTHONUNBUFFERED", "1");
   Append(places.program_folder, environment["PATH"]);

@@ -12,6 +12,8 @@
 //   TUNE_FROM_ITERATION   iterations behind that checkpoint
 //   OMP_NUM_THREADS       the trial's share of the CPUs; PYTHONUNBUFFERED=1 where not set
 //   CUDA_VISIBLE_DEVICES and others: its share of devices (devices/device_environment.h)
+//   RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and what else torchrun tells (docs/
+//                         RANKS.md): of a trial of several ranks
 //   PATH, PYTHONPATH      with `tune` and its Python module at their ends
 //
 // What the space file sets under `env` goes before all of these.

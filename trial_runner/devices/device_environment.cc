@@ -38,8 +38,10 @@ const std::string* Find(const DeviceEnvironment& environment, std::string_view v
 
 // "=": that name, not all names that begin so.
 DeviceEnvironment RankEnvironment(const std::string& interface) {
+  const std::string name = interface.empty() ? "lo" : interface;
   DeviceEnvironment environment = {{"NCCL_DEBUG", "WARN"}};
-  environment.emplace_back("NCCL_SOCKET_IFNAME", "=" + (interface.empty() ? "lo" : interface));
+  environment.emplace_back("NCCL_SOCKET_IFNAME", "=" + name);
+  environment.emplace_back("GLOO_SOCKET_IFNAME", name);
   if (interface.empty()) environment.emplace_back("NCCL_IB_DISABLE", "1");
   return environment;
 }

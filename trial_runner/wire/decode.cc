@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t kMilliMax = 1'000'000'000;     // A million CPUs.
 constexpr int64_t kPeriodMsMax = 1'000'000'000;  // Eleven days.
+constexpr int64_t kPortMax = 65'535;
 
 Status Read(const google::protobuf::RepeatedPtrField<v1::DeviceSlice>& in, const std::string& field,
             std::vector<DeviceSlice>& out) {
@@ -89,6 +90,8 @@ Status Read(v1::Hello& in, Hello& out) {
   TUNE_RETURN_IF_ERROR(
       ReadText(in.mutable_session(), limits::kNameBytesMax, "hello.session", out.session));
   TUNE_RETURN_IF_ERROR(ReadEndedSessions(in, out.ended_sessions));
+  TUNE_RETURN_IF_ERROR(
+      ReadLine(in.mutable_address(), limits::kNameBytesMax, "hello.address", out.address));
   return ReadHeld(in, out.held);
 }
 
@@ -245,6 +248,26 @@ Status Read(v1::Welcome& in, Welcome& out) {
   return OkStatus();
 }
 
+Status Read(v1::RankGroup& in, int64_t world_size, RankGroup& out) {
+  TUNE_RETURN_IF_ERROR(ReadInt(in.local_world_size(), 1, world_size, "start.group.local_world_size",
+                               out.local_world_size));
+  TUNE_RETURN_IF_ERROR(ReadInt(in.local_rank(), 0, out.local_world_size - 1,
+                               "start.group.local_rank", out.local_rank));
+  TUNE_RETURN_IF_ERROR(
+      ReadInt(in.node_count(), 1, world_size, "start.group.node_count", out.node_count));
+  TUNE_RETURN_IF_ERROR(
+      ReadInt(in.node_rank(), 0, out.node_count - 1, "start.group.node_rank", out.node_rank));
+  TUNE_RETURN_IF_ERROR(
+      CheckCount(in.devices_size(), limits::kDevicesPerWorkerMax, "start.group.devices"));
+  for (const int64_t device : in.devices()) {
+    TUNE_RETURN_IF_ERROR(
+        ReadInt(device, 0, kAny, "start.group.devices", out.devices.emplace_back()));
+  }
+  TUNE_RETURN_IF_ERROR(ReadLine(in.mutable_master_address(), limits::kNameBytesMax,
+                                "start.group.master_address", out.master_address));
+  return ReadInt(in.master_port(), 0, kPortMax, "start.group.master_port", out.master_port);
+}
+
 Status Read(v1::StartAttempt& in, StartAttempt& out) {
   TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref));
   out.ahead = in.ahead();
@@ -270,7 +293,9 @@ Status Read(v1::StartAttempt& in, StartAttempt& out) {
       ReadInt(in.world_size(), 1, limits::kConcurrencyMax, "start.world_size", out.world_size));
   out.is_spread = in.is_spread();
   TUNE_RETURN_IF_ERROR(ReadInt(in.lanes_max(), 0, kAny, "start.lanes_max", out.lanes_max));
-  return ReadInt(in.rank(), 0, out.world_size - 1, "start.rank", out.rank);
+  TUNE_RETURN_IF_ERROR(ReadInt(in.rank(), 0, out.world_size - 1, "start.rank", out.rank));
+  if (!in.has_group()) return OkStatus();
+  return Read(*in.mutable_group(), out.world_size, out.group);
 }
 
 Status Read(const v1::AnswerReport& in, AnswerReport& out) {
@@ -287,6 +312,8 @@ Status Read(const v1::AnswerReport& in, AnswerReport& out) {
 
 Status Read(const v1::KillAttempt& in, KillAttempt& out) {
   out.at_once = in.at_once();
+  TUNE_RETURN_IF_ERROR(ReadInt(in.finish_within_ms(), 0, kPeriodMsMax, "kill.finish_within_ms",
+                               out.finish_within_ms));
   return Read(in.ref(), out.ref);
 }
 

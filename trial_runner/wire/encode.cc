@@ -48,6 +48,7 @@ void Put(const Hello& hello, v1::Hello* out) {
     h->set_cpu_milli(held.cpu_milli);
     Put(held.slices, h->mutable_slices());
   }
+  out->set_address(hello.address);
 }
 
 void Put(const AttemptReport& message, v1::AttemptReport* out) {
@@ -135,6 +136,16 @@ void Put(const Welcome& welcome, v1::Welcome* out) {
   out->set_is_head(welcome.is_head);
 }
 
+void Put(const RankGroup& group, v1::RankGroup* out) {
+  out->set_local_rank(group.local_rank);
+  out->set_local_world_size(group.local_world_size);
+  out->set_node_rank(group.node_rank);
+  out->set_node_count(group.node_count);
+  for (const int64_t device : group.devices) out->add_devices(device);
+  out->set_master_address(group.master_address);
+  out->set_master_port(group.master_port);
+}
+
 void Put(const StartAttempt& start, v1::StartAttempt* out) {
   Put(start.ref, out->mutable_ref());
   out->set_ahead(start.ahead);
@@ -155,6 +166,7 @@ void Put(const StartAttempt& start, v1::StartAttempt* out) {
   out->set_world_size(start.world_size);
   out->set_is_spread(start.is_spread);
   out->set_lanes_max(start.lanes_max);
+  if (start.world_size > 1) Put(start.group, out->mutable_group());
 }
 
 void Put(const AnswerReport& answer, v1::AnswerReport* out) {
@@ -168,6 +180,7 @@ void Put(const AnswerReport& answer, v1::AnswerReport* out) {
 void Put(const KillAttempt& kill, v1::KillAttempt* out) {
   Put(kill.ref, out->mutable_ref());
   out->set_at_once(kill.at_once);
+  out->set_finish_within_ms(kill.finish_within_ms);
 }
 
 }  // namespace

@@ -56,6 +56,15 @@ std::string InterfaceOf(const std::string& address) {
   return "";
 }
 
+bool IsPortFree(int64_t port) {
+  const FileDescriptor probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  return probe.is_open() &&
+         bind(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+}
+
 std::string OwnAddress() { return OwnAddress(kElsewhere); }
 
 }  // namespace tune

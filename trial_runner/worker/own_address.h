@@ -3,6 +3,7 @@
 // Thread rule: any thread. Nothing is sent.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace tune {
@@ -16,5 +17,8 @@ std::string OwnAddress();
 
 // The interface ("eth0") that has this address; empty: none has.
 std::string InterfaceOf(const std::string& address);
+
+// Whether a program can listen on it, at any address of this machine.
+bool IsPortFree(int64_t port);
 
 }  // namespace tune

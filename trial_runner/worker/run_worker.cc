@@ -148,6 +148,8 @@ Result<Prepared> Prepare(const WorkerOptions& options) {
   TUNE_ASSIGN_OR_RETURN(prepared.tuner, FindTuner(options));
   // A local worker meets its tuner on the loopback, others not.
   prepared.core.address = options.is_local ? OwnAddress() : OwnAddress(prepared.tuner.address.host);
+  prepared.core.hello.address = prepared.core.address;
+  prepared.core.is_port_free = IsPortFree;
   prepared.core.near_ranks = WithoutWhatIsSet(RankEnvironment(""));
   prepared.core.spread_ranks =
       WithoutWhatIsSet(RankEnvironment(InterfaceOf(prepared.core.address)));

@@ -201,6 +201,19 @@ Status ReadDevices(const Value& map, TrialStart& out) {
   return OkStatus();
 }
 
+Status ReadGroup(Value& map, RankGroup& out) {
+  Value* const group = map.Find("group");
+  if (group == nullptr) return OkStatus();
+  if (!group->is_map()) return Wrong("group", *group, "a map");
+  TUNE_RETURN_IF_ERROR(TakeInt(*group, "local_rank", 0, out.local_rank));
+  TUNE_RETURN_IF_ERROR(TakeInt(*group, "local_world_size", 1, out.local_world_size));
+  TUNE_RETURN_IF_ERROR(TakeInt(*group, "node_rank", 0, out.node_rank));
+  TUNE_RETURN_IF_ERROR(TakeInt(*group, "node_count", 1, out.node_count));
+  TUNE_RETURN_IF_ERROR(
+      TakeText(*group, "master_address", limits::kNameBytesMax, out.master_address));
+  return TakeInt(*group, "master_port", 0, out.master_port);
+}
+
 Status TakeSeed(Value& map, std::string_view key, uint64_t& seed) {
   std::string text;
   TUNE_RETURN_IF_ERROR(TakeText(map, key, limits::kNameBytesMax, text));
@@ -242,6 +255,7 @@ Result<TrialStart> ReadStart(Value& map) {
     return InvalidArgument("rank: read " + std::to_string(start.rank) + ", expected one below " +
                            std::to_string(start.world_size) + ", the world_size");
   }
+  TUNE_RETURN_IF_ERROR(ReadGroup(map, start.group));
   TUNE_RETURN_IF_ERROR(TakeText(map, "address", limits::kNameBytesMax, start.place.address));
   TUNE_RETURN_IF_ERROR(TakeText(map, "folder", limits::kPathBytesMax, start.place.folder));
   TUNE_RETURN_IF_ERROR(TakeText(map, "content", limits::kNameBytesMax, start.place.content));
@@ -275,6 +289,18 @@ Status CheckIsOnlyAttempt(int64_t lane) {
   if (lane == 0) return OkStatus();
   return InvalidArgument("lane: read " + std::to_string(lane) +
                          ", expected none: one attempt runs at a time");
+}
+
+void AddGroup(const RankGroup& group, std::string& out) {
+  Key("group", out);
+  out += '{';
+  Int("local_rank", group.local_rank, out);
+  Int("local_world_size", group.local_world_size, out);
+  Int("node_rank", group.node_rank, out);
+  Int("node_count", group.node_count, out);
+  Text("master_address", group.master_address, out);
+  Int("master_port", group.master_port, out);
+  out += '}';
 }
 
 // A line's beginning.
@@ -326,6 +352,7 @@ std::string EncodeStart(const SweepInfo& sweep, const StartAttempt& start,
     Int("rank", start.rank, out);
     Int("world_size", start.world_size, out);
     Text("address", place.address, out);
+    AddGroup(start.group, out);
   }
   Key("devices", out);
   out += '[';

@@ -17,7 +17,10 @@
 //       of what was in that folder when the sweep began, if it is known; `"cache"`: where the
 //       worker keeps what other sweeps can use too, if anywhere.
 //       `"rank": 1, "world_size": 2, "address": "10.0.0.7"`: of data-parallel training this is one
-//       rank of two, which the other reaches at that address of this machine.
+//       rank of two, which the other reaches at that address of this machine. `"group"`: where it
+//       stands among them, and where they meet (rank_group.h): {"local_rank": 0,
+//       "local_world_size": 1, "node_rank": 1, "node_count": 2, "master_address": "10.0.0.8",
+//       "master_port": 20123}.
 //       `"other_config": true`: the checkpoint was made under another configuration, and training
 //       goes on under this one; `"saves_first": true`: the first report shall have a checkpoint.
 //   {"answer": "continue"}      to the last report: go on; "save": go on, and the next report shall
@@ -97,6 +100,7 @@ struct TrialStart {
   DeviceEnvironment device_environment;
   int64_t rank = 0;  // Of `world_size`: rank 0 reports.
   int64_t world_size = 1;
+  RankGroup group;  // But for its devices, which stand in `device_environment`.
   WorkPlace place;
 };
 

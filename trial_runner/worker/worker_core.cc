@@ -124,7 +124,14 @@ void WorkerCore::On(const KillAttempt& message, Instant now) {
   const auto found = running_.find(message.ref.epoch);
   if (found == running_.end()) return;
   const Seat seat = found->second;
-  if (At(seat).start.ref != message.ref) return;
+  Running& running = At(seat);
+  if (running.start.ref != message.ref) return;
+  const bool may_finish = message.finish_within_ms > 0 && !running.is_held_back && !running.verdict;
+  if (may_finish && !processes_.at(seat.process).is_doomed) {
+    const Instant by = now + Milliseconds(message.finish_within_ms);
+    running.stop_by = std::min(running.stop_by.value_or(by), by);
+    return;
+  }
   GiveBack(seat.process, processes_.at(seat.process), seat.lane, message.at_once, now);
 }
 

@@ -64,6 +64,8 @@ class WorkerCore {
     DeviceEnvironment near_ranks = {}, spread_ranks = {};
     // Whether a variable is set here; null: all are.
     std::function<bool(const std::string& name)> has_variable = {};
+    // Whether a program can listen on that port here; null: on any.
+    std::function<bool(int64_t port)> is_port_free = {};
   };
   explicit WorkerCore(Options options);
 
@@ -174,7 +176,8 @@ class WorkerCore {
     int64_t lane = 0;
   };
   Running& At(const Seat& seat);
-
+  const Seat* FirstRankHere(const StartAttempt& start) const;
+  void BeginRanksBehind(const StartAttempt& first);
   bool Knows(const AttemptRef& ref) const;
   void StartNow(StartAttempt start);
   bool KnowsPlace(const SweepHere& sweep) const;
@@ -250,11 +253,9 @@ class WorkerCore {
   std::map<AttemptRef, std::string> waits_;  // For what checkpoints wait.
   int64_t running_count_ = 0;
   ProcessId last_process_;
-
-  std::deque<StartAttempt> queue_;   // Leases ahead.
-  std::deque<IdleRoom> idle_rooms_;  // Oldest first.
-  int64_t ends_sent_ = 0;            // On this connection.
-
+  std::deque<StartAttempt> queue_;               // Leases ahead.
+  std::deque<IdleRoom> idle_rooms_;              // Oldest first.
+  int64_t ends_sent_ = 0;                        // On this connection.
   bool has_mps_ = false;                         // As last seen.
   std::vector<DeviceUse> device_use_;            // Likewise.
   std::map<int64_t, std::string> lost_devices_;  // Why.
@@ -272,7 +273,6 @@ class WorkerCore {
   Instant last_heard_;                   // Of the tuner.
   std::optional<Instant> reconnect_at_;  // There is no connection.
   int64_t reconnect_count_ = 0;          // In a row.
-
   std::optional<Instant> next_heartbeat_;
   bool is_winding_down_ = false;
   std::optional<Goodbye> goodbye_;  // What it says when it ends by its own wish.

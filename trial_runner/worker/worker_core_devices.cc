@@ -7,12 +7,24 @@
 #include "trial_runner/worker/worker_core.h"
 
 namespace tune {
+namespace {
+
+// A user's program takes the device of its LOCAL_RANK, as under torchrun: it sees those of all
+// ranks here, where each has a whole one.
+std::vector<DeviceSlice> SeenBy(const StartAttempt& start, const std::string& program) {
+  if (start.group.devices.size() < 2 || !RunsUserPrograms(program)) return start.slices;
+  std::vector<DeviceSlice> slices;
+  for (const int64_t device : start.group.devices) slices.push_back({device, kWholeMilli});
+  return slices;
+}
+
+}  // namespace
 
 // MPS would hold a process that several share to the share of the first of them, for good.
 DeviceEnvironment WorkerCore::DevicesOf(const StartAttempt& start, const Fusion& fusion) const {
   const bool is_held_by_mps = has_mps_ && fusion.lanes_max == 1;
-  DeviceEnvironment environment =
-      EnvironmentOf(start.slices, options_.hello.capacity.devices, is_held_by_mps);
+  DeviceEnvironment environment = EnvironmentOf(SeenBy(start, *SweepOf(start.ref).program),
+                                                options_.hello.capacity.devices, is_held_by_mps);
   if (start.world_size > 1) {
     const DeviceEnvironment& more = start.is_spread ? options_.spread_ranks : options_.near_ranks;
     environment.insert(environment.end(), more.begin(), more.end());

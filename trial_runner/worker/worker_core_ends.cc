@@ -136,7 +136,7 @@ void WorkerCore::Finish(StartAttempt ended, TrialEnd end) {
   if (is_done && ended.world_size == 1 && HasOwnArtifacts(ended.ref)) {
     effects_.push_back(ClearTrialFolder{SweepOf(ended.ref).FolderHere(ended.artifact_dir)});
   }
-  if (ended.rank > 0 && !end.error.empty()) {
+  if (ended.rank > 0 && !end.error.empty() && end.outcome != Outcome::kCompleted) {
     end.error = "rank " + std::to_string(ended.rank) + ": " + end.error;
   }
   EndAttempt(ended.ref, std::move(end));

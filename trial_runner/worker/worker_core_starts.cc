@@ -17,7 +17,45 @@ std::string LogPath(const StartAttempt& start) {
   return start.artifact_dir + "/" + AttemptLogName(start.ref.attempt, start.rank);
 }
 
+// Where the first rank's program is to listen and cannot: the next attempt has another port.
+std::optional<std::string> PortInUse(const StartAttempt& start,
+                                     const WorkerCore::Options& options) {
+  const int64_t port = start.group.master_port;
+  const bool listens = start.world_size > 1 && start.rank == 0 && port != 0;
+  if (!listens || !options.is_port_free || options.is_port_free(port)) return std::nullopt;
+  return "its ranks cannot meet: port " + std::to_string(port) +
+         " of this machine (MASTER_PORT) is in use by another program; the next attempt gets "
+         "another port";
+}
+
 }  // namespace
+
+// Of those of its attempt that this worker runs; null: this is it, or it is not known (any more).
+const WorkerCore::Seat* WorkerCore::FirstRankHere(const StartAttempt& start) const {
+  if (start.group.local_rank == 0) return nullptr;
+  for (const auto& [epoch, seat] : running_) {
+    const StartAttempt& other = processes_.at(seat.process).running.at(seat.lane).start;
+    const bool is_of_attempt = other.ref.sweep == start.ref.sweep &&
+                               other.ref.trial == start.ref.trial &&
+                               other.ref.attempt == start.ref.attempt;
+    if (is_of_attempt && other.group.local_rank == 0) return &seat;
+  }
+  return nullptr;
+}
+
+// What the first of them here went on from is here for the others, too: they had waited for it.
+void WorkerCore::BeginRanksBehind(const StartAttempt& first) {
+  if (first.group.local_world_size == 1 || first.group.local_rank != 0) return;
+  for (auto& [id, process] : processes_) {
+    for (const auto& [lane, running] : process.running) {
+      const bool waits = running.is_held_back && !process.is_doomed &&
+                         running.start.ref.sweep == first.ref.sweep &&
+                         running.start.ref.trial == first.ref.trial &&
+                         running.start.ref.attempt == first.ref.attempt;
+      if (waits) BeginOnceRestored(id, process, lane);
+    }
+  }
+}
 
 void WorkerCore::StartNow(StartAttempt start) {
   const AttemptRef ref = start.ref;
@@ -32,7 +70,9 @@ void WorkerCore::StartNow(StartAttempt start) {
     Vacate(start.cpu_milli, std::move(start.slices));
     return;
   }
-  if (const std::optional<std::string> loss = LossUnder(start.slices)) {
+  std::optional<std::string> loss = LossUnder(start.slices);
+  if (!loss && RunsUserPrograms(*sweep->second.program)) loss = PortInUse(start, options_);
+  if (loss) {
     EndAttempt(ref, {Outcome::kLost, *loss, EndDetail::kNone});
     Vacate(start.cpu_milli, std::move(start.slices));
     return;
@@ -101,10 +141,16 @@ void WorkerCore::BeginOnceRestored(ProcessId id, Process& process, int64_t lane)
   Running& running = process.running.at(lane);
   const AttemptRef& ref = running.start.ref;
   const std::string& path = running.start.checkpoint_path;
-  const bool wants_files = HasOwnArtifacts(ref) && ref.attempt.value > 1 && running.start.rank == 0;
+  const bool wants_files =
+      HasOwnArtifacts(ref) && ref.attempt.value > 1 && running.start.group.local_rank == 0;
   const bool is_here = options_.is_local && !IsInBucket(ref);
   const bool needs_nothing = is_here || (path.empty() && !wants_files);
-  if (needs_nothing || running.restored) return BeginAttempt(id, process, lane);
+  const Seat* const first = FirstRankHere(running.start);
+  if (first != nullptr && At(*first).is_held_back) return;
+  if (needs_nothing || running.restored) {
+    BeginAttempt(id, process, lane);
+    return BeginRanksBehind(running.start);
+  }
   if (std::exchange(running.awaits_checkpoint, true)) return;
   ObtainCheckpoint obtain{ref, path, {}};
   if (!path.empty()) obtain.copy = cache_.Hold(ref, path);
@@ -129,6 +175,7 @@ void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
   start.artifact_dir = sweep.FolderHere(start.artifact_dir);
   if (running.restored) start.checkpoint_path = *running.restored;
   if (start.is_spread) place.address = options_.address;
+  if (start.group.master_address.empty()) start.group.master_address = place.address;
   running.log_path = LogPath(start);
   ChooseLogs(id, process);
   if (SendsLog(running)) {
