@@ -71,6 +71,8 @@ class Head:
         gpus: Optional[float] = None,
         gpu_memory: Optional[str] = None,
         memory: Optional[str] = None,
+        workers: Optional[int] = None,
+        spread: bool = False,
         time: Optional[str] = None,
         unplaceable: Optional[str] = None,
         setup: Optional[str] = None,
@@ -86,6 +88,8 @@ class Head:
         """A job: any program, once, in a copy of `folder`: `head.submit(["python3", "train.py"], gpus=1)`.
 
         Comes back when the head has it. `env`: of a variable that is None the worker's own is taken.
+        `workers`: so many programs at once, each with those CPUs and GPUs, which find each other as under
+        torchrun (RANK, MASTER_ADDR and the like); with `spread` on several machines, too.
         `after`: names of what must be over before. `id`: submitted again with it, it is the same job. TuneError: it was refused; the text says why.
         """
         words = [] if isinstance(program, (str, bytes)) else list(program)
@@ -93,7 +97,8 @@ class Head:
             raise TypeError(f"program: read {program!r}, expected a list of texts: ['python3', 'train.py']")
         arguments = ["submit", "--no-wait", "--working-dir", str(_path("folder", folder).resolve())]
         arguments += _program.options(
-            name=name, cpus=cpus, gpus=gpus, gpu_memory=gpu_memory, memory=memory, time=time, unplaceable=unplaceable,
+            name=name, cpus=cpus, gpus=gpus, gpu_memory=gpu_memory, memory=memory, workers=workers,
+            spread=spread, time=time, unplaceable=unplaceable,
             setup=setup, retries=retries, priority=priority, id=id,
         ) + labels_of(note, tags)
         if isinstance(after, str):
@@ -288,6 +293,10 @@ class Job:
     def log(self) -> str:
         """What it has printed so far."""
         return self.head._ask(["logs", self.name])
+
+    def log_of_rank(self, rank: int) -> str:
+        """The same of one of several ranks (`workers`), from 0."""
+        return self.head._ask(["logs", self.name, "--rank", str(rank)])
 
     def files(self, folder: PathLike) -> Path:
         """What it wrote to $TUNE_DIR, in a new folder of this machine."""

@@ -71,6 +71,10 @@ class TrialResult:
         """What it printed, tracebacks too."""
         return _program.ask(["logs", f"{self._sweep.name}/{self.number}", *self._sweep._db()])
 
+    def log_of_rank(self, rank: int) -> str:
+        """The same of one of several ranks (`resources={"workers": 2}`), from 0."""
+        return _program.ask(["logs", f"{self._sweep.name}/{self.number}", "--rank", str(rank), *self._sweep._db()])
+
     def files(self, folder: PathLike) -> Path:
         """What it wrote to tune.folder(), in a new folder; it comes over from a head elsewhere."""
         target = _path("folder", folder)

@@ -134,6 +134,13 @@ class OnAHead(unittest.TestCase):
         with self.assertRaisesRegex(tune.TuneError, "is there already; name another one"):
             job.files(came)
 
+    def test_a_job_of_several_programs_has_a_log_of_each(self):
+        job = self.head.submit(["sh", "-c", "echo $RANK of $WORLD_SIZE"], workers=2, folder=self.here).wait()
+        self.assertEqual((job.state, job.log), ("SUCCEEDED", "0 of 2\n"))
+        self.assertEqual(job.log_of_rank(1), "1 of 2\n")
+        with self.assertRaisesRegex(tune.TuneError, "expected 0 to 1"):
+            job.log_of_rank(2)
+
     def test_a_job_is_stopped(self):
         job = self.head.submit(["sleep", "1000"], folder=self.here)
         while job.state != "RUNNING":

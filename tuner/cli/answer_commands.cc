@@ -253,14 +253,19 @@ void AddWhy(Commands& commands) {
 
 void AddLogs(Commands& commands) {
   const auto [command, logs] = commands.Add<LogsOptions>(
-      "logs", "What a trial printed.\nExample: tune logs 3\nExample: tune logs food11/3 -f");
+      "logs",
+      "What a trial printed.\nExample: tune logs 3\nExample: tune logs food11/3 -f\nExample: tune "
+      "logs 3 --rank 1");
   AddTrial(command, logs->trial);
   command->add_flag("-f,--follow", logs->follow, "Goes on until the trial ends");
+  command->add_option("--rank", logs->rank, "Of a trial of several ranks: which one's; default: 0")
+      ->type_name("R")
+      ->check(CLI::NonNegativeNumber);
   const auto passes_on = std::make_shared<bool>(false);
   command->add_flag("--exit-status", *passes_on, "With -f: ends as the program of a job did");
   commands.Bind(command, [logs = logs, passes_on](const Invocation& invocation) {
     logs->db_path = invocation.db_path;
-    if (logs->follow && NamesJob(logs->db_path, logs->trial)) {
+    if (logs->follow && (logs->rank == 0 || *passes_on) && NamesJob(logs->db_path, logs->trial)) {
       const int ended =
           FollowJob(logs->db_path, logs->trial, RealClock(), WaitForCtrlC, std::cout, std::cerr);
       return Answered(ended == kExitLeft || *passes_on ? ended : 0);

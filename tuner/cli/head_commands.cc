@@ -95,6 +95,14 @@ void AddJobOptions(CLI::App* command, SubmitOptions& submit) {
   add("--gpus", job.gpus, "GPUs, or a part of one: 0.5", "N");
   add("--gpu-memory", job.gpu_memory, "Memory of a GPU", "BYTES");
   add("--memory", job.memory, "Memory that it may have", "BYTES");
+  add("--workers", job.workers,
+      "So many programs, ranks that each have that and find each other by RANK, MASTER_ADDR and "
+      "the like; default: 1",
+      "N");
+  command
+      ->add_flag("--spread", job.spread,
+                 "The ranks may run on several machines, whose network is trusted")
+      ->group("Of a program");
   add("--time", job.time, "How long it may run", "TIME");
   add("--unplaceable", job.unplaceable,
       "How long it waits for a machine that could ever take it; default: without end", "TIME");

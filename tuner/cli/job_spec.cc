@@ -118,6 +118,8 @@ Result<Value> JobDocument(const JobOptions& options) {
   SetGiven(options.gpus, "gpu", resources);
   SetGiven(options.gpu_memory, "gpu_memory", resources);
   SetGiven(options.memory, "memory", resources);
+  SetGiven(options.workers, "workers", resources);
+  if (options.spread) resources.Set("spread", true);
   if (!resources.AsMap().empty()) document.Set("resources", std::move(resources));
   if (options.retries) {
     Value failure = Value::MakeMap();

@@ -20,7 +20,8 @@ struct JobOptions {
   std::optional<std::string> name;
   std::string working_dir = ".";  // Its own in the end: absolute.
   // As in a space file.
-  std::optional<std::string> cpus, gpus, gpu_memory, memory, time, unplaceable, setup;
+  std::optional<std::string> cpus, gpus, gpu_memory, memory, workers, time, unplaceable, setup;
+  bool spread = false;
   std::vector<std::string> env;  // NAME=VALUE, or NAME.
   std::optional<int64_t> retries, priority;
 };

@@ -20,7 +20,16 @@ struct LoggedTrial {
   FoundTrial trial;
   bool may_print_more = false;
   std::string workers;  // Of its attempts, for a person.
+  int64_t rank_count = 1;
 };
+
+Status CheckRank(int64_t rank, int64_t count) {
+  if (rank < count) return OkStatus();
+  return InvalidArgument("--rank: read " + std::to_string(rank) + ", expected " +
+                         (count == 1 ? "0: each trial of this sweep is one program"
+                                     : "0 to " + std::to_string(count - 1) +
+                                           " (resources.workers: " + std::to_string(count) + ")"));
+}
 
 Result<LoggedTrial> ReadState(const LogsOptions& options) {
   static constexpr char kStatusSql[] =
@@ -39,6 +48,10 @@ Result<LoggedTrial> ReadState(const LogsOptions& options) {
     const bool is_over = row->Text(0) == "TERMINATED" || row->Text(0) == "ERROR";
     const bool is_living = state.trial.sweep.status == "RUNNING";
     state.may_print_more = is_living && (!is_over || row->Int(1) != 0);
+  }
+  if (options.rank > 0) {
+    TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec, ReadStoredSpec(*database, state.trial.sweep));
+    state.rank_count = spec.resources.workers;
   }
   TUNE_ASSIGN_OR_RETURN(const KeptStatement worker, database->Kept(kWorkersSql));
   worker->BindAll(state.trial.id);
@@ -62,13 +75,18 @@ int LogsCommand(const LogsOptions& options, const WaitFunction& wait, std::ostre
     if (!state.ok()) return Complain(state.status(), err);
     const FoundTrial& trial = state->trial;
     if (!tail) {
+      if (const Status known = CheckRank(options.rank, state->rank_count); !known.ok()) {
+        return Complain(known, err);
+      }
       tail.emplace(TrialFolder(ArtifactsDirOf(options.db_path), trial.sweep.name, trial.number),
-                   out);
+                   out, options.rank);
     }
     tail->Print();
     if (options.follow && state->may_print_more && wait(kLookAtLogEvery)) continue;
     if (!tail->has_printed()) {
-      err << "nothing on this machine was printed by trial " << Printable(trial.Name())
+      err << "nothing on this machine was printed by "
+          << (options.rank == 0 ? "" : "rank " + std::to_string(options.rank) + " of ") << "trial "
+          << Printable(trial.Name())
           << (state->workers.empty() ? "; it has not run yet" : "; it ran on " + state->workers)
           << "\n";
     }

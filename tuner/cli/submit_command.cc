@@ -81,6 +81,8 @@ Status RefuseOthers(const SubmitOptions& options, bool is_space) {
       {job.gpus.has_value(), true, "--gpus"},
       {job.gpu_memory.has_value(), true, "--gpu-memory"},
       {job.memory.has_value(), true, "--memory"},
+      {job.workers.has_value(), true, "--workers"},
+      {job.spread, true, "--spread"},
       {job.time.has_value(), true, "--time"},
       {job.unplaceable.has_value(), true, "--unplaceable"},
       {job.setup.has_value(), true, "--setup"},
@@ -94,6 +96,9 @@ Status RefuseOthers(const SubmitOptions& options, bool is_space) {
   if (job.gpu_memory && !job.gpus) {
     return InvalidArgument(
         "--gpu-memory: is a GPU's; say how many with --gpus, or which part: 0.5");
+  }
+  if (job.spread && !job.workers) {
+    return InvalidArgument("--spread: is of several ranks; say how many with --workers");
   }
   for (const auto& [is_given, is_of_job, name] : given) {
     if (!is_given || is_of_job != is_space) continue;

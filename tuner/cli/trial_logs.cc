@@ -12,12 +12,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<int64_t> AttemptOf(std::string_view name) {
+// As AttemptLogName (trial_runner/checkpoint_transfer.h) has it.
+std::optional<int64_t> AttemptOf(std::string_view name, int64_t rank) {
   constexpr std::string_view kPrefix = "attempt_";
-  constexpr std::string_view kSuffix = ".log";
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
+  const std::string suffix = (rank == 0 ? "" : "_rank_" + std::to_string(rank)) + ".log";
+  if (!name.starts_with(kPrefix) || !name.ends_with(suffix)) return std::nullopt;
   name.remove_prefix(kPrefix.size());
-  name.remove_suffix(kSuffix.size());
+  name.remove_suffix(suffix.size());
   int64_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   const bool is_number = error == std::errc() && end == name.data() + name.size();
@@ -26,11 +27,11 @@ std::optional<int64_t> AttemptOf(std::string_view name) {
 
 }  // namespace
 
-std::map<int64_t, fs::path> FindLogs(const fs::path& folder) {
+std::map<int64_t, fs::path> FindLogs(const fs::path& folder, int64_t rank) {
   std::map<int64_t, fs::path> logs;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (const auto attempt = AttemptOf(it->path().filename().string())) {
+    if (const auto attempt = AttemptOf(it->path().filename().string(), rank)) {
       logs[*attempt] = it->path();
     }
   }
@@ -38,7 +39,7 @@ std::map<int64_t, fs::path> FindLogs(const fs::path& folder) {
 }
 
 bool LogTail::Print() {
-  const std::map<int64_t, fs::path> logs = FindLogs(folder_);
+  const std::map<int64_t, fs::path> logs = FindLogs(folder_, rank_);
   bool is_news = false;
   for (const auto& [attempt, path] : logs)
     is_news |= PrintOne(attempt, path, attempt == logs.begin()->first);

@@ -13,14 +13,17 @@
 
 namespace tune {
 
-// By attempt; those of a trial's folder on this machine. Empty where there is none.
-std::map<int64_t, std::filesystem::path> FindLogs(const std::filesystem::path& folder);
+// By attempt; those of a trial's folder on this machine, of that one of its ranks. Empty where
+// there is none.
+std::map<int64_t, std::filesystem::path> FindLogs(const std::filesystem::path& folder,
+                                                  int64_t rank = 0);
 
 // Prints what has come to the logs of a trial since the last time. Before each log but the first
 // stands a line with its attempt: what is printed is the same, however often it was looked.
 class LogTail {
  public:
-  LogTail(std::string folder, std::ostream& out) : folder_(std::move(folder)), out_(out) {}
+  LogTail(std::string folder, std::ostream& out, int64_t rank = 0)
+      : folder_(std::move(folder)), out_(out), rank_(rank) {}
 
   // Whether there was anything.
   bool Print();
@@ -31,6 +34,7 @@ class LogTail {
 
   std::string folder_;
   std::ostream& out_;
+  int64_t rank_;
   std::map<int64_t, std::streamoff> printed_;  // Bytes, by attempt.
   int64_t last_attempt_ = 0;
 };

@@ -59,9 +59,13 @@ Result<std::string> WorkersJson(Database& database, const FoundSweep& sweep, con
 // since 1970 UTC.
 Result<std::string> TimelineJson(Database& database, const FoundSweep& sweep);
 
+struct LogOf {
+  int64_t attempt = 0;  // 0: the latest.
+  int64_t rank = 0;     // Of several.
+};
 // {"attempts":[1,2],"attempt":2,"from":0,"to":512,"size":512,"text":"..."} of the files on this
-// machine; `attempt` 0: the latest; `from` below 0: that many bytes before the end.
+// machine; `from` below 0: that many bytes before the end.
 Result<std::string> LogJson(const std::string& db_path, const std::string& sweep, int64_t trial,
-                            int64_t attempt, int64_t from);
+                            const LogOf& of, int64_t from);
 
 }  // namespace tune

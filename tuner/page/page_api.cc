@@ -347,7 +347,8 @@ Result<std::string> PageApi::Body(const std::vector<std::string>& parts, const H
   if (parts[3] != "log") return NothingHere();
   TUNE_ASSIGN_OR_RETURN(const int64_t attempt, CountOf(request, "attempt"));
   TUNE_ASSIGN_OR_RETURN(const int64_t from, NumberOf(request, "from", -kLogBytesMax));
-  return LogJson(database_->path(), sweep.name, *number, attempt, from);
+  TUNE_ASSIGN_OR_RETURN(const int64_t rank, CountOf(request, "rank"));
+  return LogJson(database_->path(), sweep.name, *number, {attempt, rank}, from);
 }
 
 Status PageApi::FollowFile() {
