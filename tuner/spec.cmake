@@ -19,7 +19,7 @@ tune_library(tune_spec
     spec_schema.cc
     spec_section.cc
     yaml_reader.cc
-  DEPS tune_core tune_s3_address tune_search_problem tune_search tune_schedulers tune_trainables tune_failure_policy)
+  DEPS tune_core tune_s3_address tune_search_problem tune_search tune_schedulers tune_placement tune_trainables tune_failure_policy)
 target_link_libraries(tune_spec PRIVATE yaml-cpp)
 
 # The scheduler alone and the searcher alone, as JSON lines.

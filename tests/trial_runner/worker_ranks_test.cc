@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "core/limits.h"
 #include "tests/trial_runner/worker_core_fixture.h"
 
@@ -22,12 +24,19 @@ class WorkerRanks : public WorkerCoreTest {
     options.hello = Greeting();
     options.is_local = is_local;
     options.address = "10.0.0.7";
-    options.is_port_free = [is_port_free](int64_t port) { return is_port_free || port != 20'123; };
+    options.claim_port = [this, is_port_free](int64_t port) -> std::shared_ptr<const void> {
+      if (!is_port_free && port == 20'123) return nullptr;
+      const auto claim = std::make_shared<const int64_t>(port);
+      claim_ = claim;
+      return claim;
+    };
     core_.emplace(std::move(options));
     core_->Begin();
     Tell(WelcomeTo({SweepOf(R"({"command":["train"]})")}));
     core_->TakeEffects();
   }
+  std::weak_ptr<const int64_t> claim_;  // The last one.
+
   static StartAttempt Rank(int64_t rank, int64_t attempt = 1) {
     StartAttempt start = Start(Ref(0, attempt, 10 * attempt + rank));
     start.rank = rank;
@@ -70,6 +79,16 @@ TEST_F(WorkerRanks, DoNotBeginWhereAnotherProgramHasTheirPort) {
                                                "this machine (MASTER_PORT) is in use")));
   Tell(Rank(1, 2));  // The first one of those may run elsewhere, and listens there.
   EXPECT_THAT(Effects(), Contains(HasSubstr("start ")));
+}
+
+// Another sweep's might be drawn the same, and its ranks would meet these.
+TEST_F(WorkerRanks, HaveTheirPortUntilTheFirstOfThemHasEnded) {
+  JoinWith(true);
+  Tell(Rank(0));
+  EXPECT_FALSE(claim_.expired());
+  Line(1, R"({"end":{"outcome":"completed","error":""}})");
+  Ended(1, {});
+  EXPECT_TRUE(claim_.expired());
 }
 
 TEST_F(WorkerRanks, AreEndedWhereTheyDoNotEndByThemselvesInTime) {

@@ -4,9 +4,14 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
+#include <cinttypes>
+#include <cstddef>
+#include <cstdio>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "core/posix/file_descriptor.h"
 
@@ -56,13 +61,25 @@ std::string InterfaceOf(const std::string& address) {
   return "";
 }
 
-bool IsPortFree(int64_t port) {
+std::shared_ptr<const void> ClaimPort(int64_t port) {
+  sockaddr_un name = {};
+  name.sun_family = AF_UNIX;
+  const int length =
+      std::snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "tune-ranks-port-%" PRId64, port);
+  const socklen_t size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+  FileDescriptor claim(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (bind(claim.get(), reinterpret_cast<const sockaddr*>(&name), size) != 0) return nullptr;
   const FileDescriptor probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  // What is left of ended connections (TIME_WAIT) is in nobody's way: torch's store takes the port.
+  const int is_taken_over = 1;
+  setsockopt(probe.get(), SOL_SOCKET, SO_REUSEADDR, &is_taken_over, sizeof is_taken_over);
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
-  return probe.is_open() &&
-         bind(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  if (bind(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return nullptr;
+  }
+  return std::make_shared<const FileDescriptor>(std::move(claim));
 }
 
 std::string OwnAddress() { return OwnAddress(kElsewhere); }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace tune {
@@ -18,7 +19,9 @@ std::string OwnAddress();
 // The interface ("eth0") that has this address; empty: none has.
 std::string InterfaceOf(const std::string& address);
 
-// Whether a program can listen on it, at any address of this machine.
-bool IsPortFree(int64_t port);
+// A port that a program of ours is to listen on, at any address of this machine, as long as the
+// claim lives; null where one listens there, or another worker has claimed it. It is known to the
+// workers of a network namespace, by an abstract socket of the port's name, and to nobody else.
+std::shared_ptr<const void> ClaimPort(int64_t port);
 
 }  // namespace tune

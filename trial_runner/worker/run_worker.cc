@@ -149,7 +149,7 @@ Result<Prepared> Prepare(const WorkerOptions& options) {
   // A local worker meets its tuner on the loopback, others not.
   prepared.core.address = options.is_local ? OwnAddress() : OwnAddress(prepared.tuner.address.host);
   prepared.core.hello.address = prepared.core.address;
-  prepared.core.is_port_free = IsPortFree;
+  prepared.core.claim_port = ClaimPort;
   prepared.core.near_ranks = WithoutWhatIsSet(RankEnvironment(""));
   prepared.core.spread_ranks =
       WithoutWhatIsSet(RankEnvironment(InterfaceOf(prepared.core.address)));

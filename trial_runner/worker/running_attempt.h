@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -16,6 +17,7 @@ namespace tune {
 
 struct RunningAttempt {
   StartAttempt start;
+  std::shared_ptr<const void> port;  // Where its ranks meet, as long as this is held.
   DeviceEnvironment devices;
   std::string log_path;
   int64_t sequence = 0;

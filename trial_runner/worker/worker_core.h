@@ -31,6 +31,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -64,8 +65,9 @@ class WorkerCore {
     DeviceEnvironment near_ranks = {}, spread_ranks = {};
     // Whether a variable is set here; null: all are.
     std::function<bool(const std::string& name)> has_variable = {};
-    // Whether a program can listen on that port here; null: on any.
-    std::function<bool(int64_t port)> is_port_free = {};
+    // A port of this machine that a program is to listen on, as long as the claim lives; null where
+    // it is another's.
+    std::function<std::shared_ptr<const void>(int64_t port)> claim_port = {};
   };
   explicit WorkerCore(Options options);
 

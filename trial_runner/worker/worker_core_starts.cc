@@ -1,5 +1,6 @@
 // How the worker begins an attempt: in which process, and in which folder.
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "core/json.h"
@@ -17,15 +18,21 @@ std::string LogPath(const StartAttempt& start) {
   return start.artifact_dir + "/" + AttemptLogName(start.ref.attempt, start.rank);
 }
 
-// Where the first rank's program is to listen and cannot: the next attempt has another port.
-std::optional<std::string> PortInUse(const StartAttempt& start,
-                                     const WorkerCore::Options& options) {
+// Where the first rank's program is to listen: the port is this attempt's as long as it runs, so
+// that no rank of another sweep comes to its meeting. Where it is somebody's, the next attempt has
+// another one.
+Result<std::shared_ptr<const void>> ClaimPort(const StartAttempt& start, std::string_view program,
+                                              const WorkerCore::Options& options) {
   const int64_t port = start.group.master_port;
-  const bool listens = start.world_size > 1 && start.rank == 0 && port != 0;
-  if (!listens || !options.is_port_free || options.is_port_free(port)) return std::nullopt;
-  return "its ranks cannot meet: port " + std::to_string(port) +
-         " of this machine (MASTER_PORT) is in use by another program; the next attempt gets "
-         "another port";
+  const bool listens =
+      start.world_size > 1 && start.rank == 0 && port != 0 && RunsUserPrograms(program);
+  if (!listens || !options.claim_port) return std::shared_ptr<const void>();
+  std::shared_ptr<const void> claim = options.claim_port(port);
+  if (claim != nullptr) return claim;
+  return FailedPrecondition(
+      "its ranks cannot meet: port " + std::to_string(port) +
+      " of this machine (MASTER_PORT) is in use by another program; the next attempt gets another "
+      "port");
 }
 
 }  // namespace
@@ -71,7 +78,8 @@ void WorkerCore::StartNow(StartAttempt start) {
     return;
   }
   std::optional<std::string> loss = LossUnder(start.slices);
-  if (!loss && RunsUserPrograms(*sweep->second.program)) loss = PortInUse(start, options_);
+  Result<std::shared_ptr<const void>> port = ClaimPort(start, *sweep->second.program, options_);
+  if (!loss && !port.ok()) loss = port.status().message();
   if (loss) {
     EndAttempt(ref, {Outcome::kLost, *loss, EndDetail::kNone});
     Vacate(start.cpu_milli, std::move(start.slices));
@@ -89,6 +97,7 @@ void WorkerCore::StartNow(StartAttempt start) {
   const int64_t lane = fusion.lanes_max > 1 ? ++process.last_lane : 0;
   Running& running = process.running[lane];
   running.start = std::move(start);
+  running.port = *std::move(port);
   running.devices = std::move(devices);
   running_.emplace(ref.epoch, Seat{id, lane});
   ++running_count_;
