@@ -46,7 +46,7 @@ create)
   [ -e hang ] && exec tail -f /dev/null
   [ -e vms/$2 ] && exit 0
   if [ -e late ]; then
-    setsid sh -c 'while [ -e late ]; do sleep 0.05; done; echo running >vms/'$2 </dev/null >/dev/null 2>&1 &
+    setsid sh -c 'echo waits '$2' >>calls; while [ -e late ]; do sleep 0.05; done; echo running >vms/'$2 </dev/null >/dev/null 2>&1 &
     exit 0
   fi
   echo running >vms/$2

@@ -226,7 +226,7 @@ TEST_F(ClusterTest, DownGivesBackAMachineThatAppearsAfterItsHeadWasKilled) {
   folder_.Write("late", "");
   cloud_.WriteFile("    min: 1\n    max: 1\n");
   Tune({"cluster", "up", "cluster.yaml", "--wait", "0s"});
-  while (Created().empty()) {
+  while (Called("waits").empty()) {
   }
   KillHead(folder_);
   Program down(folder_, "tune", {"cluster", "down"});

@@ -84,7 +84,8 @@ std::string StartScript(const std::string& folder, const std::string& hash, cons
 }
 
 // SIGTERM gives its trials back; what has not ended after five seconds is killed, with all of its
-// session.
+// session. Its folder goes at once, so that no list has a half of it; what is killed may still
+// write there, and is removed with the next one then.
 std::string EndScript(const std::string& folder, const std::vector<std::string>& names) {
   std::string script = In(folder) + kLives;
   for (const std::string& name : names) {
@@ -101,10 +102,10 @@ std::string EndScript(const std::string& folder, const std::vector<std::string>&
               name +
               " && kill -KILL -\"$worker\"\n"
               "fi\n"
-              "rm -rf " +
-              name + "\n";
+              "[ -d " +
+              name + " ] && mv -T " + name + " .ended-" + name + ".$$\n";
   }
-  return script + "exit 0\n";
+  return script + "rm -rf .ended-*\nexit 0\n";
 }
 
 // Where hosts have one home folder, each tells of its own workers.
