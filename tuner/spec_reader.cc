@@ -76,23 +76,6 @@ Status Apply(std::string_view assignment, const Place& place, Value& document) {
   }
 }
 
-// "--set 2: ..." to "--set space.lr: ...": a person knows the second override by its path.
-Status NameOverride(const Status& status, const std::vector<std::string>& overrides) {
-  constexpr std::string_view kMark = "--set ";
-  const std::string& message = status.message();
-  const size_t colon = message.find(": ");
-  if (!message.starts_with(kMark) || colon == std::string::npos) return status;
-  const std::string number = message.substr(kMark.size(), colon - kMark.size());
-  for (size_t i = 0; i < overrides.size(); ++i) {
-    if (number != std::to_string(i + 1)) continue;
-    const std::string path(PathOf(overrides[i]));
-    std::string_view what = std::string_view(message).substr(colon + 2);
-    if (what.starts_with(path + ": ")) what.remove_prefix(path.size() + 2);
-    return Status(status.code(), std::string(kMark) + path + ": " + std::string(what));
-  }
-  return status;
-}
-
 }  // namespace
 
 Result<std::string> ReadDocumentText(const std::string& path, const char* what) {
@@ -121,6 +104,29 @@ Status ApplyOverride(std::string_view assignment, Value& document) {
   return Apply(assignment, OverridePlace(1), document);
 }
 
+Status ApplyOverrides(const std::vector<std::string>& assignments, Value& document) {
+  for (size_t i = 0; i < assignments.size(); ++i) {
+    TUNE_RETURN_IF_ERROR(Apply(assignments[i], OverridePlace(static_cast<int>(i) + 1), document));
+  }
+  return OkStatus();
+}
+
+Status NameOverride(const Status& status, const std::vector<std::string>& overrides) {
+  constexpr std::string_view kMark = "--set ";
+  const std::string& message = status.message();
+  const size_t colon = message.find(": ");
+  if (!message.starts_with(kMark) || colon == std::string::npos) return status;
+  const std::string number = message.substr(kMark.size(), colon - kMark.size());
+  for (size_t i = 0; i < overrides.size(); ++i) {
+    if (number != std::to_string(i + 1)) continue;
+    const std::string path(PathOf(overrides[i]));
+    std::string_view what = std::string_view(message).substr(colon + 2);
+    if (what.starts_with(path + ": ")) what.remove_prefix(path.size() + 2);
+    return Status(status.code(), std::string(kMark) + path + ": " + std::string(what));
+  }
+  return status;
+}
+
 std::vector<Secret> SecretsOfOverrides(const std::vector<std::string>& overrides) {
   std::vector<Secret> secrets;
   for (const std::string& assignment : overrides) {
@@ -145,9 +151,7 @@ Result<ExperimentSpec> ReadSpecFile(const std::string& path,
   TUNE_ASSIGN_OR_RETURN(const std::string text, ReadDocumentText(path, "a space file"));
   Result<Value> document = ParseYaml(text);
   if (!document.ok()) return InFile(path, document.status());
-  for (size_t i = 0; i < overrides.size(); ++i) {
-    TUNE_RETURN_IF_ERROR(Apply(overrides[i], OverridePlace(static_cast<int>(i) + 1), *document));
-  }
+  TUNE_RETURN_IF_ERROR(ApplyOverrides(overrides, *document));
   if (const Status mixed = RefuseSecretsWithParameters(*document); !mixed.ok()) {
     return NameOverride(InFile(path, mixed), overrides);
   }

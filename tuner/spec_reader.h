@@ -19,6 +19,10 @@ Result<Value> ParseYaml(std::string_view text);
 // Applies `--set scheduler.asha.max_t=10`: a dotted path, a YAML value. Missing maps on the way are
 // made.
 Status ApplyOverride(std::string_view assignment, Value& document);
+// One after the other. The second one's places in the document are "--set 2", as are errors, which
+// NameOverride makes "--set space.lr": a person knows it by its path.
+Status ApplyOverrides(const std::vector<std::string>& assignments, Value& document);
+Status NameOverride(const Status& status, const std::vector<std::string>& overrides);
 
 // The secrets (secrets.h) in assignments as a person typed them, those too that a later one
 // overrides: for what is kept of the command line.

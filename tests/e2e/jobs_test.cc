@@ -61,6 +61,21 @@ TEST(Jobs, AProgramRunsOnceAndItsOutputAndExitStatusAreOurs) {
       Submit(folder, {}, {"sh", "-c", "echo the program died of SIGKILL; exit 4"}).exit_status, 4);
 }
 
+TEST(Jobs, OneThatIsSubmittedAgainIsFollowedToItsStatus) {
+  TestFolder folder;
+  const auto head = StartHead(folder);
+  EXPECT_EQ(Submit(folder, {"--name", "ill"}, {"sh", "-c", "echo here; exit 7"}).exit_status, 7);
+  const ProgramResult again = RunTune(folder, {"submit", "--again", "ill"});
+  EXPECT_EQ(again.exit_status, 7) << again.err;
+  EXPECT_EQ(again.out, "here\n");
+  EXPECT_THAT(again.err, HasSubstr("job ill-2"));
+  EXPECT_EQ(RunTune(folder, {"submit", "--again", "ill", "--no-wait"}).out, "ill-3\n");
+  EXPECT_EQ(RunTune(folder, {"wait", "ill-3"}).exit_status, 7);
+  const ProgramResult wrong = RunTune(folder, {"submit", "--again", "ill", "--samples", "0"});
+  EXPECT_EQ(wrong.exit_status, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("--set samples: read 0, expected"));
+}
+
 TEST(Jobs, BothStreamsComeInTheOrderInWhichTheyWereWritten) {
   TestFolder folder;
   const auto head = StartHead(folder);

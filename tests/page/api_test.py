@@ -1192,6 +1192,9 @@ class ForClientsElsewhere(unittest.TestCase):
         self.tune("submit", "--name", "look", "--", "true")
         self.assertEqual(self.page.act({"again": {}}, name="look"), (200, {"ok": ["look-2"]}))
         self.assertEqual(self.tune("wait", "look-2"), "look-2 is SUCCEEDED\n")
+        self.tune("submit", "--name", "ill", "--no-wait", "--", "sh", "-c", "echo here; exit 7")
+        ill = subprocess.run([TUNE, "--head", address, "submit", "--again", "ill"], cwd=self.folder, capture_output=True, text=True, timeout=60)
+        self.assertEqual((ill.returncode, ill.stdout), (7, "here\n"), ill.stderr)
         for name in ("small-3", "a%20b", "a%20b-2"):
             self.over(name)
 

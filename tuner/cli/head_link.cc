@@ -3,18 +3,22 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/json.h"
 #include "core/limits.h"
 #include "trial_runner/package/kept_package.h"
+#include "trial_runner/s3_address.h"
 #include "trial_runner/tls/tls_folder.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/found_job.h"
 #include "tuner/cli/head.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/remote_command.h"
+#include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/working_package.h"
 #include "tuner/control/control_client.h"
 #include "tuner/http/page_guard.h"
@@ -35,6 +39,10 @@ Result<WorkingPackage> Pack(const ExperimentSpec& spec, const std::string& db_pa
                         PackWorkingFolder(spec, db_path, /*listens=*/true, secrets));
   for (const std::string& warning : package.warnings) Tell("warning: " + warning);
   return package;
+}
+
+std::string SweepPath(std::string_view name) {
+  return "/api/v1/sweeps/" + EncodeForUrl(name, /*keeps_slashes=*/false);
 }
 
 class HeadHere final : public HeadLink {
@@ -71,6 +79,16 @@ class HeadHere final : public HeadLink {
     // It ends just now, and has it.
     if (answer->status.code() == StatusCode::kUnavailable) return answer->status;
     return answer;
+  }
+
+  Result<std::string> Again(const AgainOptions& again) override {
+    return SubmitAgain(db_path_, again, parts_.clock);
+  }
+
+  Result<bool> IsJob(const std::string& name) override {
+    TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(db_path_));
+    TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindRunSweep(*database, name));
+    return tune::IsJob(sweep);
   }
 
   int Follow(const std::string& job, std::ostream& out) override {
@@ -145,6 +163,28 @@ class HeadElsewhere final : public HeadLink {
     if (!answer.ok()) return ErrorOfReply(*reply).At(Named());
     if (answer->status.code() == StatusCode::kUnavailable) return answer->status.At(Named());
     return answer;
+  }
+
+  // The earlier one is there, so it is its server that submits.
+  Result<std::string> Again(const AgainOptions& again) override {
+    const Result<HttpReply> reply =
+        client_.Post(SweepPath(again.sweep) + "/actions", "application/json", EncodeAgain(again));
+    if (!reply.ok()) return reply.status().At(Named());
+    const Result<ControlAnswer> answer = DecodeAnswer(reply->body);
+    if (!answer.ok()) return ErrorOfReply(*reply).At(Named());
+    TUNE_RETURN_IF_ERROR(answer->status);
+    if (answer->lines.empty()) return Internal("the head's answer names no sweep");
+    return answer->lines.front();
+  }
+
+  Result<bool> IsJob(const std::string& name) override {
+    const Result<HttpReply> reply = client_.Get(SweepPath(name));
+    if (!reply.ok()) return reply.status().At(Named());
+    if (reply->status != 200) return ErrorOfReply(*reply).At(Named());
+    const Result<Value> sweep = ParseJson(reply->body);
+    const Value* const job = sweep.ok() && sweep->is_map() ? sweep->Find("job") : nullptr;
+    if (job == nullptr) return Internal("its answer cannot be read").At(Named());
+    return !job->is_null();
   }
 
   int Follow(const std::string& job, std::ostream& out) override {

@@ -11,6 +11,7 @@
 #include "core/status.h"
 #include "trial_runner/sweep_info.h"
 #include "tuner/cli/job_commands.h"
+#include "tuner/cli/submit_again.h"
 #include "tuner/control/control_request.h"
 #include "tuner/experiment_spec.h"
 #include "tuner/http/http_client.h"
@@ -30,6 +31,10 @@ class HeadLink {
   // kNotFound: nothing was asked, nobody was there; kUnavailable: it may have been. Refusals are
   // the answer's status.
   virtual Result<ControlAnswer> Ask(ControlRequest request) = 0;
+  // Submits what it has once more; the name that it got. Errors as SubmitAgain.
+  virtual Result<std::string> Again(const AgainOptions& again) = 0;
+  // Whether it is a job, of those that it has.
+  virtual Result<bool> IsJob(const std::string& name) = 0;
   // Shows a job until it is over; returns the exit status (FollowJob).
   virtual int Follow(const std::string& job, std::ostream& out) = 0;
   // Whether something was asked that may have been done.

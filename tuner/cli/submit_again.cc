@@ -52,9 +52,7 @@ Value Without(const Value& document, std::string_view key) {
 // What it followed is over, or was the earlier one's to wait for.
 Result<ExperimentSpec> ChangedSpec(const Earlier& earlier, const AgainOptions& again) {
   Value document = Without(earlier.document, "after");
-  for (const std::string& setting : again.settings) {
-    TUNE_RETURN_IF_ERROR(ApplyOverride(setting, document).At("--set"));
-  }
+  TUNE_RETURN_IF_ERROR(ApplyOverrides(again.settings, document));
   if (again.samples) document.Set("samples", *again.samples);
   if (again.name) document.Set("name", *again.name);
   const std::vector<Secret> secrets = TakeSecrets(document);
@@ -63,7 +61,10 @@ Result<ExperimentSpec> ChangedSpec(const Earlier& earlier, const AgainOptions& a
                            ": is a secret, which is not stored; set it in the environment of the "
                            "head and of its workers");
   }
-  return InterpretSpec(document, again.sweep, earlier.base_dir, /*require_trainable=*/true);
+  Result<ExperimentSpec> spec =
+      InterpretSpec(document, again.sweep, earlier.base_dir, /*require_trainable=*/true);
+  if (!spec.ok()) return NameOverride(spec.status(), again.settings);
+  return spec;
 }
 
 // What a sweep keeps is a rule for that one.

@@ -1,6 +1,5 @@
 #include "tuner/cli/submit_command.h"
 
-#include <cctype>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -22,7 +21,6 @@
 #include "tuner/cli/configuration_check.h"
 #include "tuner/cli/head_link.h"
 #include "tuner/cli/note_command.h"
-#include "tuner/cli/remote_command.h"
 #include "tuner/cli/submit_again.h"
 #include "tuner/cli/sweep_start.h"
 #include "tuner/earlier_sweep.h"
@@ -194,41 +192,30 @@ Result<std::string> Submit(const SubmitOptions& options, HeadLink& head, const C
   return answer.lines.front();
 }
 
-std::string PercentEncoded(std::string_view text) {
-  constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string encoded;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.') {
-      encoded += c;
-    } else {
-      encoded += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-  }
-  return encoded;
-}
-
-// Elsewhere it is the page's server that submits: the earlier one is there.
-Result<std::string> Again(const SubmitOptions& options, const Clock& clock) {
+Result<std::string> Again(const SubmitOptions& options, HeadLink& head) {
   if (!options.words.empty()) {
     return InvalidArgument(
         "--again " + options.again +
         ": submits what that is; expected no space file and no program beside it");
   }
   TUNE_RETURN_IF_ERROR(RefuseOthers(options, /*is_space=*/true));
-  AgainOptions again{
-      options.again, options.run.name, {}, options.run.seed, WithShortcuts(options.run)};
-  if (!options.head) return SubmitAgain(options.run.db_path, again, clock);
-  HttpClient client(*options.head, kHeadPatience);
-  const std::string target = "/api/v1/sweeps/" + PercentEncoded(options.again) + "/actions";
-  const std::string where = "head " + options.head->address.ToText();
-  const Result<HttpReply> reply = client.Post(target, "application/json", EncodeAgain(again));
-  if (!reply.ok()) return reply.status().At(where);
-  const Result<ControlAnswer> answer = DecodeAnswer(reply->body);
-  if (!answer.ok()) return ErrorOfReply(*reply).At(where);
-  TUNE_RETURN_IF_ERROR(answer->status);
-  if (answer->lines.empty()) return Internal("the head's answer names no sweep");
-  return answer->lines.front();
+  return head.Again(
+      {options.again, options.run.name, {}, options.run.seed, WithShortcuts(options.run)});
+}
+
+// A job is followed until it is over; a sweep is left to itself.
+int Show(HeadLink& head, const std::string& name, bool is_job, bool no_wait, std::ostream& out,
+         std::ostream& err) {
+  if (is_job && !no_wait) {
+    err << "job " << name << std::endl;
+    return head.Follow(name, out);
+  }
+  out << name << std::endl;
+  if (!is_job) {
+    err << head.Command("attach", name) << " shows it, " << head.Command("stop", name)
+        << " ends it\n";
+  }
+  return 0;
 }
 
 }  // namespace
@@ -243,21 +230,13 @@ int SubmitCommand(const SubmitOptions& options, const Clock& clock, const WaitFu
   const LinkParts parts{clock, wait, err};
   const std::unique_ptr<HeadLink> head =
       options.head ? LinkToHeadAt(*options.head, parts) : LinkToHeadOf(options.run.db_path, parts);
+  const bool is_again = !options.again.empty();
   const Result<std::string> name =
-      options.again.empty() ? Submit(options, *head, clock, wait, err) : Again(options, clock);
+      is_again ? Again(options, *head) : Submit(options, *head, clock, wait, err);
   if (!name.ok()) return Complain(name.status(), err);
-  if (IsSpaceFile(options.words) || !options.again.empty()) {
-    out << *name << std::endl;
-    err << head->Command("attach", *name) << " shows it, " << head->Command("stop", *name)
-        << " ends it\n";
-    return 0;
-  }
-  if (options.no_wait) {
-    out << *name << std::endl;
-    return 0;
-  }
-  err << "job " << *name << std::endl;
-  return head->Follow(*name, out);
+  const Result<bool> is_job = is_again ? head->IsJob(*name) : !IsSpaceFile(options.words);
+  if (!is_job.ok()) return Complain(is_job.status(), err);
+  return Show(*head, *name, *is_job, options.no_wait, out, err);
 }
 
 }  // namespace tune
