@@ -28,9 +28,7 @@ namespace tune {
 namespace {
 
 constexpr Duration kHeadPatience = Seconds(10);
-constexpr Duration kLookEvery = Milliseconds(100);
 constexpr Duration kHeadEndPatience = Seconds(30);
-constexpr int kInterruptedStatus = 130;
 
 class ClusterTalk {
  public:
@@ -108,7 +106,7 @@ Status ClusterTalk::StartHead(std::string& words) {
                                              "--cluster", cluster_.path},
                                             {}, /*output=*/-1, /*error=*/said.get()));
   while (!head->HasEnded()) {
-    if (!wait_(kLookEvery)) return Unavailable("interrupted before the head ran");
+    if (!wait_(kClusterLooksEvery)) return Unavailable("interrupted before the head ran");
   }
   words = ReadBytes("/proc/self/fd/" + std::to_string(said.get()));
   if (head->exit_status() == 0) return OkStatus();
@@ -128,14 +126,14 @@ Result<Value> ClusterTalk::FindOrStartHead() {
     const bool is_late = clock_.Now() >= begun + kHeadPatience;
     if (state.status().code() != StatusCode::kNotFound) {
       // Who holds the database may be a head that has not said so yet.
-      if (!is_head_ && !is_late && wait_(kLookEvery)) continue;
+      if (!is_head_ && !is_late && wait_(kClusterLooksEvery)) continue;
       return state.status();
     }
     std::string words;
     const Status started = StartHead(words);
     const bool may_be_found = FindLockHolder(options_.db_path).has_value() ||
                               words.find(kAnotherHeadHasIt) != std::string::npos;
-    if (!started.ok() && may_be_found && !is_late && wait_(kLookEvery)) continue;
+    if (!started.ok() && may_be_found && !is_late && wait_(kClusterLooksEvery)) continue;
     err_ << words << std::flush;
     if (!started.ok()) return started;
     return Ask(ControlVerb::kCluster);
@@ -170,7 +168,7 @@ int ClusterTalk::Up() {
     if (clock_.Now() >= begun + options_.patience) {
       return GiveUp("the pools did not get their minimum of workers", *state);
     }
-    if (!wait_(kLookEvery)) return kInterruptedStatus;
+    if (!wait_(kClusterLooksEvery)) return kClusterLeft;
     state = Ask(ControlVerb::kCluster);
   }
   out_ << "the cluster " << cluster_.name << " is up; tune cluster status shows it, tune cluster "
@@ -224,7 +222,7 @@ int ClusterTalk::Down() {
     if (clock_.Now() >= begun + options_.patience) {
       return GiveUp("not all workers are gone", *state);
     }
-    if (!wait_(kLookEvery)) return kInterruptedStatus;
+    if (!wait_(kClusterLooksEvery)) return kClusterLeft;
     state = Ask(ControlVerb::kCluster);
   }
 }
@@ -239,7 +237,7 @@ int ClusterTalk::EndHead() {
                                   std::to_string(head_) + ") has not ended"),
                       err_);
     }
-    if (!wait_(kLookEvery)) return kInterruptedStatus;
+    if (!wait_(kClusterLooksEvery)) return kClusterLeft;
   }
   return 0;
 }

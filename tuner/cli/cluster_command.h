@@ -14,6 +14,9 @@
 
 namespace tune {
 
+inline constexpr Duration kClusterLooksEvery = Milliseconds(100);
+inline constexpr int kClusterLeft = 130;  // `wait` said so.
+
 struct ClusterOptions {
   std::string action;  // "up", "status" or "down"; empty: the user is told which there are.
   std::string path;    // Of the cluster file; empty: cluster.yaml.

@@ -15,13 +15,6 @@
 #include "tuner/engines/pool_book.h"
 
 namespace tune {
-namespace {
-
-constexpr Duration kLookEvery = Milliseconds(100);
-constexpr int kInterruptedStatus = 130;
-
-}  // namespace
-
 int GiveBackLeftovers(const ClusterOptions& options, const ClusterSpec& cluster, const Clock& clock,
                       const WaitFunction& wait, std::ostream& out, std::ostream& err) {
   // Where the file is gone, no head can hold it.
@@ -61,7 +54,7 @@ int GiveBackLeftovers(const ClusterOptions& options, const ClusterSpec& cluster,
       TellWhatIsLeft(*told, options.width, err);
       return 1;
     }
-    if (!wait(kLookEvery)) return kInterruptedStatus;
+    if (!wait(kClusterLooksEvery)) return kClusterLeft;
   }
   if (const Status kept = state->Keep(Value()); !kept.ok()) return Complain(kept, err);
   out << "the cluster " << cluster.name << " is down: the engines have nothing left of it"

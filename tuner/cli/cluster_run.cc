@@ -13,7 +13,6 @@ namespace tune {
 namespace {
 
 constexpr int kMistakeStatus = 2;
-constexpr int kInterruptedStatus = 130;
 
 int SubmitAndWatch(const RunOptions& options, const Clock& clock, const WaitFunction& wait,
                    LiveScreen& screen, std::ostream& out, std::ostream& err) {
@@ -30,7 +29,7 @@ int SubmitAndWatch(const RunOptions& options, const Clock& clock, const WaitFunc
   attach.name.erase(attach.name.find_last_not_of('\n') + 1);
   if (options.print_name) out << attach.name << std::endl;
   const int status = AttachCommand(attach, clock, wait, screen, out, err);
-  if (status == kInterruptedStatus) {
+  if (status == kClusterLeft) {
     err << PrintableLines(attach.name) << " is interrupted; it goes on with: tune cluster up "
         << options.cluster_path << std::endl;
   }

@@ -17,7 +17,7 @@
 namespace tune {
 namespace {
 
-constexpr Duration kPatience = Milliseconds(10'000);
+constexpr Duration kQueuePatience = Milliseconds(10'000);
 
 Result<std::vector<std::string>> Ask(const std::string& db_path, const Clock& clock) {
   const std::optional<LockHolder> holder = FindLockHolder(db_path);
@@ -29,7 +29,7 @@ Result<std::vector<std::string>> Ask(const std::string& db_path, const Clock& cl
   request.tuner = holder->pid;
   request.sweep = "all";
   TUNE_ASSIGN_OR_RETURN(ControlAnswer answer,
-                        AskTuner(ArtifactsDirOf(db_path), request, clock, kPatience));
+                        AskTuner(ArtifactsDirOf(db_path), request, clock, kQueuePatience));
   TUNE_RETURN_IF_ERROR(answer.status);
   return std::move(answer.lines);
 }

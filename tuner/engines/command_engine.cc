@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kAtOnce = 8;
 constexpr Duration kUpPatience = Seconds(600);  // A cloud takes its time.
 constexpr Duration kListPatience = Seconds(60);
-constexpr uint64_t kTokenBytesMax = 4096;
+constexpr uint64_t kMadeTokenBytesMax = 4096;
 constexpr int kQuotaStatus = 75;  // EX_TEMPFAIL of sysexits.h.
 
 MachineState StateOf(std::string_view word) {
@@ -94,7 +94,7 @@ class CommandEngine final : public Engine {
 
   std::vector<Status> Ask(const std::vector<std::string>& names,
                           const WorkerInvitation& invitation) override {
-    const Result<std::string> token = ReadFile(invitation.token_path, kTokenBytesMax);
+    const Result<std::string> token = ReadFile(invitation.token_path, kMadeTokenBytesMax);
     if (!token.ok()) return std::vector<Status>(names.size(), token.status());
     std::vector<ProgramCall> calls;
     for (const std::string& name : names) {

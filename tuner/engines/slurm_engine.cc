@@ -13,7 +13,7 @@ namespace tune {
 namespace {
 
 constexpr int64_t kArrayMax = 1000;  // Slurm's own default of MaxArraySize is 1001.
-constexpr Duration kPatience = Seconds(60);
+constexpr Duration kSlurmPatience = Seconds(60);
 constexpr size_t kIdsMax = 2000;  // Of one scancel.
 
 std::string Quoted(const std::string& text) {
@@ -62,7 +62,7 @@ class SlurmEngine final : public Engine {
   Result<std::vector<Machine>> List() override {
     ProgramCall call;
     call.words = {"squeue", "--me", "--noheader", "--array", "--format=%j|%K|%t|%r|%i"};
-    call.patience = kPatience;
+    call.patience = kSlurmPatience;
     const Result<CallAnswer> answer = CallProgram(call, is_cancelled_);
     if (!answer.ok()) return answer.status();
     if (!answer->is_good()) return Unavailable(answer->Reason());
@@ -90,7 +90,7 @@ class SlurmEngine final : public Engine {
       const size_t end = std::min(begin + kIdsMax, ids.size());
       call.words.insert(call.words.end(), ids.begin() + static_cast<std::ptrdiff_t>(begin),
                         ids.begin() + static_cast<std::ptrdiff_t>(end));
-      call.patience = kPatience;
+      call.patience = kSlurmPatience;
       const Result<CallAnswer> answer = CallProgram(call, is_cancelled_);
       if (!answer.ok()) return answer.status();
       // A job that has ended meanwhile is no error.
@@ -120,7 +120,7 @@ class SlurmEngine final : public Engine {
     ProgramCall call;
     call.words = SbatchWords(pool_, places_, prefix_, first, count);
     call.input = SbatchScript(pool_, places_, prefix_, first, invitation);
-    call.patience = kPatience;
+    call.patience = kSlurmPatience;
     call.folder = places_.folder;
     for (int64_t i = 0; i < count; ++i) first_of_[prefix_ + std::to_string(first + i)] = first;
     const Result<CallAnswer> answer = CallProgram(call, is_called_off_);

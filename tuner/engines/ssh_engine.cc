@@ -14,10 +14,10 @@
 namespace tune {
 namespace {
 
-constexpr size_t kAtOnce = 16;
-constexpr Duration kPatience = Seconds(60);
+constexpr size_t kHostsAtOnce = 16;
+constexpr Duration kSshPatience = Seconds(60);
 constexpr Duration kCopyPatience = Seconds(900);
-constexpr char kFolder[] = ".cache/tune/engine";
+constexpr char kSshFolder[] = ".cache/tune/engine";
 constexpr uint64_t kTokenBytesMax = 4096;
 constexpr int kSshFailed = 255;  // ssh itself, and not what it ran.
 
@@ -128,7 +128,7 @@ class SshEngine final : public Engine {
       : pool_(pool),
         places_(std::move(places)),
         prefix_(std::move(prefix)),
-        folder_(pool.ssh->folder.empty() ? kFolder : pool.ssh->folder) {}
+        folder_(pool.ssh->folder.empty() ? kSshFolder : pool.ssh->folder) {}
 
   std::vector<Status> Ask(const std::vector<std::string>& names,
                           const WorkerInvitation& invitation) override;
@@ -157,7 +157,7 @@ class SshEngine final : public Engine {
       call.words.insert(call.words.end(), {"-l", pool_.ssh->user});
     }
     call.words.insert(call.words.end(), {"--", host, command});
-    call.patience = kPatience;
+    call.patience = kSshPatience;
     return call;
   }
   ProgramCall Script(const std::string& host, std::string script) const {
@@ -227,7 +227,7 @@ void SshEngine::Probe(std::vector<Start>& starts) {
     calls.push_back(Script(start.host, ProbeScript(folder_, programs_->hash)));
     called.push_back(&start);
   }
-  const auto answers = CallPrograms(calls, kAtOnce, is_called_off_);
+  const auto answers = CallPrograms(calls, kHostsAtOnce, is_called_off_);
   for (size_t i = 0; i < called.size(); ++i) {
     called[i]->status = Judge(called[i]->host, answers[i], /*is_doubtful=*/false);
     if (!called[i]->status.ok()) continue;
@@ -254,7 +254,7 @@ void SshEngine::Copy(std::vector<Start>& starts) {
     calls.back().patience = kCopyPatience;
     called.push_back(&start);
   }
-  const auto answers = CallPrograms(calls, kAtOnce, is_called_off_);
+  const auto answers = CallPrograms(calls, kHostsAtOnce, is_called_off_);
   for (size_t i = 0; i < called.size(); ++i) {
     called[i]->status = Judge(called[i]->host, answers[i], /*is_doubtful=*/false);
   }
@@ -271,7 +271,7 @@ void SshEngine::Launch(std::vector<Start>& starts, const WorkerInvitation& invit
                                                    pool_, invitation.connect, *token)));
     called.push_back(&start);
   }
-  const auto answers = CallPrograms(calls, kAtOnce, is_called_off_);
+  const auto answers = CallPrograms(calls, kHostsAtOnce, is_called_off_);
   for (size_t i = 0; i < called.size(); ++i) {
     called[i]->status = Judge(called[i]->host, answers[i], /*is_doubtful=*/true);
   }
@@ -309,7 +309,7 @@ Result<std::vector<Machine>> SshEngine::List() {
   for (const std::string& host : pool_.ssh->hosts) {
     calls.push_back(Script(host, SshListScript(folder_, host, prefix_)));
   }
-  const auto answers = CallPrograms(calls, kAtOnce, is_cancelled_);
+  const auto answers = CallPrograms(calls, kHostsAtOnce, is_cancelled_);
   std::map<std::string, std::string> found;
   std::vector<Machine> machines;
   Status last;
@@ -360,7 +360,7 @@ Status SshEngine::GiveBack(const std::vector<std::string>& names) {
     hosts.push_back(host);
   }
   Status first;
-  const auto answers = CallPrograms(calls, kAtOnce, is_cancelled_);
+  const auto answers = CallPrograms(calls, kHostsAtOnce, is_cancelled_);
   for (size_t i = 0; i < answers.size(); ++i) {
     const Status status = Judge(hosts[i], answers[i], /*is_doubtful=*/true);
     if (first.ok()) first = status;
