@@ -13,8 +13,8 @@ namespace tune {
 struct LogsOptions {
   std::string db_path;
   std::string trial;    // "3" in the latest sweep, or "food11/3".
-  int64_t rank = 0;     // Of several: whose output.
   bool follow = false;  // Until the trial ends, or nothing runs it any more, or `wait` says so.
+  int64_t rank = 0;     // Of several: whose output.
 };
 
 // Returns the exit status: 0, also when nothing was printed; 2 with one line on `err`.
