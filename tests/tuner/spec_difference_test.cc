@@ -30,6 +30,19 @@ TEST(SpecDifference, TheSameIsTheSameWhateverElseTheFileSays) {
             Lines{});
 }
 
+// After them a report counts or does not.
+TEST(SpecDifference, ConstraintsOnMetricsAreTheSweeps) {
+  const std::string one = std::string(kSpec) + "metric_constraints: ms <= 20\n";
+  EXPECT_EQ(DescribeSpecDifferences(Read(one),
+                                    Read(std::string(kSpec) + "metric_constraints: [ms <= 20]\n")),
+            Lines{});
+  EXPECT_EQ(DescribeSpecDifferences(Read(one),
+                                    Read(std::string(kSpec) + "metric_constraints: [ms <= 30]\n")),
+            Lines{"metric_constraints[0]: \"ms <= 20\" is stored, the file has \"ms <= 30\""});
+  EXPECT_EQ(DescribeSpecDifferences(Read(kSpec), Read(one)),
+            Lines{"metric_constraints: nothing is stored, the file has [\"ms <= 20\"]"});
+}
+
 TEST(SpecDifference, EachPlaceIsALine) {
   const ExperimentSpec other = Read(
       "metric: error\nmode: max\nspace: {x: {randint: [0, 2]}, opt: {kind: {choice: [a]}, "
