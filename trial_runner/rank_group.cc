@@ -37,10 +37,10 @@ RankGroup GroupOf(int64_t rank, std::vector<PlacedRank> ranks) {
 bool IsRankVariable(std::string_view name) {
   for (const std::string_view known :
        {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "NODE_RANK",
-        "GROUP_WORLD_SIZE", "ROLE_RANK", "ROLE_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) {
+        "GROUP_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) {
     if (name == known) return true;
   }
-  return false;
+  return name.starts_with("ROLE_") || name.starts_with("TORCHELASTIC_");
 }
 
 int64_t MasterPort(uint64_t seed, TrialNumber trial, LeaseEpoch first_rank) {

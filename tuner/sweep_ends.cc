@@ -9,15 +9,28 @@
 namespace tune {
 namespace {
 
-// Whether the end of a rank says more of why the attempt ended than an earlier one. A job has
-// succeeded when each of its programs has: the first one need not be the last to end.
-bool TellsMore(const AttemptEnded& end, const std::optional<AttemptEnded>& earlier,
-               const ExperimentSpec& spec) {
-  if (!earlier || earlier->detail == EndDetail::kRankLost) return true;
+// Whether the end of a rank says more of why the attempt ended than an earlier one. A first one
+// that came to its end without a value may have missed another.
+bool TellsMore(const AttemptEnded& end, const std::optional<AttemptEnded>& earlier, bool is_job) {
+  if (!earlier) return true;
+  if (earlier->detail == EndDetail::kRankLost) {
+    return !is_job || end.outcome != Outcome::kCompleted;
+  }
   const bool has_failed = end.outcome == Outcome::kCrashed || end.outcome == Outcome::kKilled ||
                           end.outcome == Outcome::kOutOfMemory ||
                           end.outcome == Outcome::kDeviceOutOfMemory;
-  return spec.metric == kExitStatusMetric && earlier->outcome == Outcome::kCompleted && has_failed;
+  return earlier->outcome == Outcome::kBadConfig && has_failed;
+}
+
+// The end of a rank that was not in order though the first one's had been. What it says begins with
+// its number.
+AttemptEnded LateEnd(AttemptEnded end) {
+  if (end.outcome != Outcome::kStopped) return end;
+  end.outcome = Outcome::kCrashed;
+  end.error = end.error.substr(0, end.error.find(':')) + ": the program ran on for " +
+              std::to_string(limits::kStopGraceMs / 1000) +
+              " s after rank 0 had ended with status 0, and was ended";
+  return end;
 }
 
 // Where the first rank has ended in order, the others' programs may still have something to write.
@@ -25,7 +38,9 @@ RanksEnd RanksEndAfter(const AttemptEnded& end, const ExperimentSpec& spec) {
   const bool is_command = spec.trainable.is_map() && spec.trainable.Find("command") != nullptr;
   if (!is_command) return RanksEnd::kAtOnce;
   if (end.outcome == Outcome::kCompleted) return RanksEnd::kByThemselves;
-  if (end.detail == EndDetail::kRankLost) return RanksEnd::kSoon;
+  const bool may_miss_another =
+      end.detail == EndDetail::kRankLost || end.outcome == Outcome::kBadConfig;
+  if (may_miss_another) return RanksEnd::kSoon;
   return end.outcome == Outcome::kStopped ? RanksEnd::kGraceful : RanksEnd::kAtOnce;
 }
 
@@ -60,13 +75,24 @@ void Sweep::On(const LeaseEnded& event) {
 }
 
 // The end of one rank is that of all, but for one that has trained all there was and waits for
-// nobody. The cause is what the first one says that was not only told to end, or misses another.
+// nobody. The cause is what the first one says that was not only told to end, or misses another. A
+// job has succeeded when each of its programs has; a trial has its values when the first one ends.
 void Sweep::EndRank(TrialRecord& trial, const AttemptEnded& end) {
   const bool is_done = trial.lease != end.ref && end.outcome == Outcome::kCompleted;
-  const bool was_told = trial.ranks_told && end.outcome == Outcome::kPreempted;
+  const bool is_job = options_.spec.metric == kExitStatusMetric;
+  const bool is_late = trial.ranks_told == RanksEnd::kByThemselves;
+  const bool was_told =
+      trial.ranks_told &&
+      (end.outcome == Outcome::kPreempted ||
+       (end.outcome == Outcome::kStopped && trial.ranks_told != RanksEnd::kGraceful));
   if (is_done) {
     for (const std::string& note : EndNotesOf(end.outcome, end.error)) doubts_.AddNote(trial, note);
-  } else if (!was_told && TellsMore(end, trial.rank_end, options_.spec)) {
+  } else if (is_late && !is_job) {
+    doubts_.AddNote(trial, "a rank that did not end well: " + LateEnd(end).error +
+                               "; rank 0 had ended with status 0, and the trial's values count");
+  } else if (is_late) {
+    if (trial.rank_end->outcome == Outcome::kCompleted) trial.rank_end = LateEnd(end);
+  } else if (!was_told && TellsMore(end, trial.rank_end, is_job)) {
     trial.rank_end = end;
   }
   if (--trial.ranks_left == 0) {

@@ -222,8 +222,8 @@ TEST(ProgramRanks, ThatCannotMeetBeginAgainElsewhereForNothing) {
   const Rows attempts = Query(folder, "select outcome, error from attempts order by number");
   ASSERT_GE(attempts.size(), 2u);
   EXPECT_EQ(attempts[0], "lost|its ranks cannot meet: port " + std::to_string(port) +
-                             " of this machine (MASTER_PORT) is in use by another program; the "
-                             "next attempt gets another port");
+                             " of this machine (MASTER_PORT) is in use, by a program or by "
+                             "another trial's ranks; the next attempt gets another port");
   EXPECT_EQ(Losses(folder), undisturbed);
 }
 
@@ -267,6 +267,16 @@ TEST(ProgramRanks, OfAJobEndWithTheStatusOfTheFirstThatFailed) {
                                     "test $RANK = 1 || { touch gone; exit 0; }; "
                                     "until test -e gone; do :; done; sleep 0.3; exit 9");
   EXPECT_EQ(late.exit_status, 9) << late.err;
+}
+
+TEST(ProgramRanks, OfAJobMissAnotherThatFailed) {
+  TestFolder folder;
+  const auto head = StartHead(folder);
+  const ProgramResult missed =
+      RunTune(folder, {"submit", "--name", "missed", "--workers", "2", "--", "sh", "-c",
+                       "test $RANK = 0 && { until test -e gone; do :; done; exit 0; }; touch gone; "
+                       "echo Connection closed by peer >&2; exit 6"});
+  EXPECT_EQ(missed.exit_status, 6) << missed.err;
 }
 
 TEST(ProgramRanks, OfAJobAreAskedForAsASpaceFileWould) {

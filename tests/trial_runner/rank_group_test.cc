@@ -44,6 +44,13 @@ TEST(RankGroup, NamesTheDevicesOfItsWorkerWhereEachRankHasAWholeOne) {
   EXPECT_THAT(GroupOf(0, {On(0, 1), On(1, 1)}).devices, IsEmpty());
 }
 
+TEST(RankVariables, AreAllThatEachRankFindsItself) {
+  for (const char* const name : {"RANK", "MASTER_PORT", "ROLE_NAME", "TORCHELASTIC_RUN_ID"}) {
+    EXPECT_TRUE(IsRankVariable(name)) << name;
+  }
+  EXPECT_FALSE(IsRankVariable("NCCL_SOCKET_IFNAME"));
+}
+
 // Ranks of an attempt that was given up may still be there.
 TEST(MasterPort, IsAnotherOneForEachAttemptBelowThoseOfOutgoingConnections) {
   std::set<int64_t> ports;

@@ -92,6 +92,18 @@ TEST(WarningsBeforeStart, NameFilesThatTrialsWouldShare) {
   }
 }
 
+TEST(WarningsBeforeStart, SayThatRanksCanWriteTheFileOfAMetric) {
+  const auto warnings = [](const std::string& workers) {
+    return Warnings(
+        "trainable: {command: [train, '{lr}'], metrics: {acc: {json: '{tune.dir}/r.json', key: "
+        "acc}}}\nmetric: acc\nmode: max\nspace: {lr: {uniform: [0, 1]}}\nresources: {workers: " +
+        workers + "}\n");
+  };
+  EXPECT_THAT(warnings("1"), IsEmpty());
+  EXPECT_THAT(warnings("2"), ElementsAre("'acc' is read from a file, which each of the 2 ranks can "
+                                         "write: let rank 0 alone do so (RANK is 0)"));
+}
+
 TEST(WarningsBeforeStart, TellOfPipesThatHideACrash) {
   const auto warnings = [](const std::string& command) {
     return Warnings("trainable: {command: \"" + command +

@@ -446,8 +446,13 @@ TEST(ControllerRanks, AFirstProgramThatEndsWellLetsTheOthersFinish) {
   EXPECT_EQ(kills[0].ref, programs.ranks[1].ref);
   EXPECT_FALSE(kills[0].at_once);
   EXPECT_GT(kills[0].finish_within_ms, 0);
-  // Its values are there: what another one does behind them changes nothing.
-  programs.End(1, Outcome::kCrashed, "rank 1: the program exited with status 3");
+  // Its values are there: what another one does behind them changes nothing, and is told.
+  const Transition step =
+      programs.End(1, Outcome::kCrashed, "rank 1: the program exited with status 3");
+  ASSERT_EQ(step.notes.size(), 1u);
+  EXPECT_EQ(step.notes[0].text,
+            "trial 0: a rank that did not end well: rank 1: the program exited with status 3; rank "
+            "0 had ended with status 0, and the trial's values count");
   EXPECT_EQ(programs.rows.at(1).outcome, Outcome::kCompleted);
   EXPECT_EQ(programs.trial.status, TrialStatus::kTerminated);
 }
@@ -460,6 +465,58 @@ TEST(ControllerRanks, AJobFailsWithTheRankThatDoesThoughTheFirstOneEndedWell) {
   programs.End(1, Outcome::kCrashed, "rank 1: the program exited with status 3");
   EXPECT_EQ(programs.rows.at(1).outcome, Outcome::kCrashed);
   EXPECT_EQ(programs.rows.at(1).error, "rank 1: the program exited with status 3");
+}
+
+constexpr char kToldToStop[] = "rank 1: it was told to stop and did not end by itself";
+constexpr char kRanOn[] =
+    "rank 1: the program ran on for 30 s after rank 0 had ended with status 0, and was ended";
+
+TEST(ControllerRanks, AProgramThatRunsOnForTooLongIsTold) {
+  Programs programs;
+  programs.Report(0.5, "value", true);
+  programs.End(0, Outcome::kCompleted);
+  const Transition step = programs.End(1, Outcome::kStopped, kToldToStop);
+  ASSERT_EQ(step.notes.size(), 1u);
+  EXPECT_NE(step.notes[0].text.find(kRanOn), std::string::npos) << step.notes[0].text;
+  EXPECT_EQ(programs.rows.at(1).outcome, Outcome::kCompleted);
+}
+
+TEST(ControllerRanks, AJobWhoseProgramRunsOnForTooLongHasFailed) {
+  Programs programs(kExitStatusMetric);
+  programs.Report(0, kExitStatusMetric, false);
+  programs.End(0, Outcome::kCompleted);
+  programs.End(1, Outcome::kStopped, kToldToStop);
+  EXPECT_EQ(programs.rows.at(1).outcome, Outcome::kCrashed);
+  EXPECT_EQ(programs.rows.at(1).error, kRanOn);
+}
+
+TEST(ControllerRanks, AJobWhoseProgramMissedAnotherHasFailedThoughTheFirstOneEndsWell) {
+  Programs programs(kExitStatusMetric);
+  programs.Report(0, kExitStatusMetric, false);
+  programs.End(1, Outcome::kCrashed, "rank 1: connection closed by peer", EndDetail::kRankLost);
+  programs.End(0, Outcome::kCompleted);
+  EXPECT_EQ(programs.rows.at(1).outcome, Outcome::kCrashed);
+  EXPECT_EQ(programs.rows.at(1).error, "rank 1: connection closed by peer");
+}
+
+// It waits for one that it cannot miss, and would wait for ever.
+TEST(ControllerRanks, AProgramThatIsEndedBecauseAnotherMissedItIsNoCause) {
+  Programs programs;
+  programs.End(0, Outcome::kCrashed, "connection closed by peer", EndDetail::kRankLost);
+  programs.End(1, Outcome::kStopped, kToldToStop);
+  EXPECT_EQ(programs.rows.at(1).outcome, Outcome::kCrashed);
+  EXPECT_EQ(programs.rows.at(1).error, "connection closed by peer");
+}
+
+TEST(ControllerRanks, AFailureTellsMoreThanAFirstProgramWithoutAValue) {
+  Programs programs;
+  const std::vector<KillAttempt> kills =
+      KillsIn(programs.End(0, Outcome::kBadConfig, "no_metric: the program ended with status 0"));
+  ASSERT_EQ(kills.size(), 1u);
+  EXPECT_FALSE(kills[0].at_once);
+  programs.End(1, Outcome::kCrashed, "rank 1: the program exited with status 5");
+  EXPECT_EQ(programs.rows.at(1).outcome, Outcome::kCrashed);
+  EXPECT_EQ(programs.rows.at(1).error, "rank 1: the program exited with status 5");
 }
 
 TEST(ControllerRanks, AProgramThatMissesAnotherIsNoCauseWhereThatOneSaysWhy) {

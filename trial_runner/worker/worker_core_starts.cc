@@ -29,10 +29,10 @@ Result<std::shared_ptr<const void>> ClaimPort(const StartAttempt& start, std::st
   if (!listens || !options.claim_port) return std::shared_ptr<const void>();
   std::shared_ptr<const void> claim = options.claim_port(port);
   if (claim != nullptr) return claim;
-  return FailedPrecondition(
-      "its ranks cannot meet: port " + std::to_string(port) +
-      " of this machine (MASTER_PORT) is in use by another program; the next attempt gets another "
-      "port");
+  return FailedPrecondition("its ranks cannot meet: port " + std::to_string(port) +
+                            " of this machine (MASTER_PORT) is in use, by a program or by another "
+                            "trial's ranks; the next "
+                            "attempt gets another port");
 }
 
 }  // namespace

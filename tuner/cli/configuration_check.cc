@@ -163,6 +163,20 @@ void AddTwins(const SearchSpace& space, std::vector<std::string>& warnings) {
 }
 
 // Files of metrics that trials side by side would write over each other.
+// Nobody knows which rank's program wrote a file.
+void AddFilesOfRanks(const ExperimentSpec& spec, std::vector<std::string>& warnings) {
+  const Value* const metrics = spec.trainable.is_map() ? spec.trainable.Find("metrics") : nullptr;
+  if (spec.resources.workers == 1 || metrics == nullptr || !metrics->is_map()) return;
+  std::vector<std::string> names;
+  for (const MapEntry& entry : metrics->AsMap()) {
+    if (entry.value.is_map() && entry.value.Find("json") != nullptr) names.push_back(entry.key);
+  }
+  if (names.empty()) return;
+  warnings.push_back(Listed(names) + " is read from a file, which each of the " +
+                     std::to_string(spec.resources.workers) +
+                     " ranks can write: let rank 0 alone do so (RANK is 0)");
+}
+
 void AddSharedFiles(const ExperimentSpec& spec, const SearchSpace& space,
                     std::vector<std::string>& warnings) {
   if (spec.limits.max_concurrent == 1) return;
@@ -310,6 +324,7 @@ std::vector<std::string> WarningsBeforeStart(const ExperimentSpec& spec, const S
   AddTwins(space, warnings);
   AddBooleans(spec, space, warnings);
   AddValuesAsJson(spec, space, warnings);
+  AddFilesOfRanks(spec, warnings);
   AddSharedFiles(spec, space, warnings);
   AddIntervals(spec, space, warnings);
   AddModes(spec, warnings);

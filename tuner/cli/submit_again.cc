@@ -9,6 +9,7 @@
 #include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
 #include "trial_runner/secrets.h"
+#include "tuner/cli/found_job.h"
 #include "tuner/cli/head_link.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/sweep_start.h"
@@ -23,6 +24,7 @@ struct Earlier {
   std::string base_dir;
   Provenance provenance;
   SweepLabels labels;
+  bool is_job = false;
 };
 
 Result<Earlier> ReadEarlier(const std::string& db_path, const std::string& name) {
@@ -38,6 +40,7 @@ Result<Earlier> ReadEarlier(const std::string& db_path, const std::string& name)
   earlier.base_dir = row->Text(1);
   TUNE_ASSIGN_OR_RETURN(earlier.provenance, DecodeProvenance(row->Text(2)));
   earlier.labels = sweep.labels;
+  earlier.is_job = IsJob(sweep);
   return earlier;
 }
 
@@ -64,6 +67,10 @@ Result<ExperimentSpec> ChangedSpec(const Earlier& earlier, const AgainOptions& a
   Result<ExperimentSpec> spec =
       InterpretSpec(document, again.sweep, earlier.base_dir, /*require_trainable=*/true);
   if (!spec.ok()) return NameOverride(spec.status(), again.settings);
+  if (earlier.is_job && spec->samples != 1) {
+    return InvalidArgument("samples: read " + std::to_string(spec->samples) +
+                           ", expected 1: " + again.sweep + " is a job, which runs once");
+  }
   return spec;
 }
 
