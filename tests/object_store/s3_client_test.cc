@@ -26,6 +26,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAreArray;
 
 // A variable that is another one while it lives.
 class Variable {
@@ -207,6 +208,12 @@ TEST_F(StoreTest, TellsADamagedCheckpoint) {
   ASSERT_TRUE(client_->Put(DataKey("c", "file"), "tixt", {}, {}).ok());
   const Status status = BringCheckpoint(*client_, {"c", folder_, "down"}, {}).status();
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  // Also where bytes are missing.
+  for (const char* const shorter : {"te", ""}) {
+    ASSERT_TRUE(client_->Put(DataKey("c", "file"), shorter, {}, {}).ok());
+    const Status cut = BringCheckpoint(*client_, {"c", folder_, "down"}, {}).status();
+    EXPECT_EQ(cut.code(), StatusCode::kDataLoss) << cut.message();
+  }
   EXPECT_FALSE(fs::exists(folder_ / "down"));
 }
 
@@ -242,12 +249,17 @@ TEST_F(StoreTest, GoesOnWithAnUploadThatBroke) {
 }
 
 TEST_F(StoreTest, LeavesNothingOfAnUploadThatIsGivenUp) {
-  const Result<std::string> id = client_->BeginUpload("c/data/large", {});
-  ASSERT_TRUE(id.ok()) << id.status().message();
-  ASSERT_TRUE(client_->PutPart("c/data/large", *id, 1, "text", "", {}).ok());
+  const std::string names[] = {"c/data/large", "c/data/with 100% + <ü>&%20.bin", "c/data/ends "};
+  for (const std::string& name : names) {
+    const Result<std::string> id = client_->BeginUpload(name, {});
+    ASSERT_TRUE(id.ok()) << id.status().message();
+    ASSERT_TRUE(client_->PutPart(name, *id, 1, "text", "", {}).ok());
+  }
   const auto uploads = client_->ListUploads("c/", {});
   ASSERT_TRUE(uploads.ok()) << uploads.status().message();
-  EXPECT_THAT(*uploads, SizeIs(1));
+  std::vector<std::string> keys;
+  for (const S3Upload& upload : *uploads) keys.push_back(upload.key);
+  EXPECT_THAT(keys, UnorderedElementsAreArray(names));
   ASSERT_TRUE(RemoveAllBelow(*client_, "c/", {}).ok());
   EXPECT_THAT(*client_->ListUploads("c/", {}), IsEmpty());
 }

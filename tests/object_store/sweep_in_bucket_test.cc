@@ -214,6 +214,18 @@ TEST_F(BucketSweep, GcRemovesWhatNobodyNeedsAndDeleteEverything) {
   EXPECT_THAT(*client_->ListUploads("", {}), IsEmpty());
 }
 
+// Whose it is, nobody knows then.
+TEST_F(BucketSweep, DeleteTouchesNothingWithoutTheOwnersMarkAndSaysSo) {
+  TestFolder folder;
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", folder.Write("space.yaml", Space("0"))})));
+  ASSERT_TRUE(client_->Delete("p/space/owner.json", {}).ok());
+  const std::vector<std::string> before = Keys();
+  const ProgramResult deleted = RunTune(folder, {"delete", "space", "--yes"});
+  EXPECT_EQ(deleted.exit_status, 1) << deleted.out << deleted.err;
+  EXPECT_THAT(deleted.out + deleted.err, HasSubstr("/space has no owner.json any more, and"));
+  EXPECT_EQ(Keys(), before);
+}
+
 TEST_F(BucketSweep, MeetsItsBudgetThere) {
   TestFolder folder;
   const std::string space = Space("0", ", keep: 3, keep_best: 3, disk_budget: 600KiB");

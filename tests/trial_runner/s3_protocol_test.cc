@@ -426,6 +426,19 @@ TEST_F(S3ClientTest, TakesNoHalfOfARange) {
   EXPECT_EQ(Client()->GetRange("k", 0, 10, taker, {}).code(), StatusCode::kUnavailable);
 }
 
+// The object is another one than it was: asking again would never end.
+TEST_F(S3ClientTest, SaysThatAnObjectHasFewerBytesThanARange) {
+  const S3Client::RangeTaker taker{[] {}, [](std::string_view) { return true; }};
+  S3Reply all{206};
+  all.content_bytes = 0;
+  transport->replies["http://store:1/bkt/k"] = {all};
+  EXPECT_EQ(Client()->GetRange("k", 0, 10, taker, {}).code(), StatusCode::kDataLoss);
+  transport->replies["http://store:1/bkt/k"] = {ErrorReply(416, "InvalidRange")};
+  const Status beyond = Client()->GetRange("k", 5, 10, taker, {});
+  EXPECT_EQ(beyond.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(beyond.message(), HasSubstr("it has no byte 5"));
+}
+
 TEST_F(S3ClientTest, HearsTheErrorThatAFinishedUploadMayStillHave) {
   transport->replies["http://store:1/bkt/k?uploadId=u"] = {
       Body("<Error><Code>InternalError</Code><Message>We failed</Message></Error>")};
@@ -465,8 +478,8 @@ TEST_F(S3ClientTest, ListsTheUploadsOfMinIOWithoutAPrefix) {
       "<ListMultipartUploadsResult><Upload><Key>p/a</Key><UploadId>1</UploadId></Upload>"
       "<Upload><Key>q/b</Key><UploadId>2</UploadId></Upload></ListMultipartUploadsResult>");
   all.server = "MinIO";
-  transport->replies["http://store:1/bkt?encoding-type=url&prefix=p%2F&uploads="] = {none};
-  transport->replies["http://store:1/bkt?encoding-type=url&prefix=&uploads="] = {all};
+  transport->replies["http://store:1/bkt?prefix=p%2F&uploads="] = {none};
+  transport->replies["http://store:1/bkt?prefix=&uploads="] = {all};
   const auto uploads = Client()->ListUploads("p/", {});
   ASSERT_TRUE(uploads.ok()) << uploads.status().message();
   ASSERT_EQ(uploads->size(), 1u);

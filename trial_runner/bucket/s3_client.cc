@@ -119,7 +119,9 @@ Result<S3Reply> S3Client::Ask(const Request& request, const std::stop_token& sto
   for (int failed_tries = 1;; ++failed_tries) {
     const Instant begun = parts_.clock.Now();
     TUNE_ASSIGN_OR_RETURN(S3Reply reply, AskOnce(whole, stop));
-    if (stop.stop_requested()) return Unavailable("told to end");
+    if (stop.stop_requested()) {
+      return Unavailable("cannot " + Doing(request) + ": given up before an answer came");
+    }
     const S3Error error = JudgeS3Reply(reply);
     if (error.failure == S3Failure::kNone) {
       budget_.GiveBack();
@@ -132,7 +134,7 @@ Result<S3Reply> S3Client::Ask(const Request& request, const std::stop_token& sto
     if (!pause || !budget_.Take()) return failed;
     const bool is_trouble = failed_tries >= kTroubleTries || now - begun >= kTroubleTime;
     if (is_trouble && on_trouble_) on_trouble_(failed);
-    if (!parts_.wait(*pause, stop)) return Unavailable("told to end");
+    if (!parts_.wait(*pause, stop)) return failed;
   }
 }
 
@@ -168,10 +170,18 @@ Status S3Client::GetRange(const std::string& key, int64_t offset, int64_t bytes,
                              return taken <= bytes && taker.take(piece);
                            }};
   request.taker = &counted;
-  TUNE_RETURN_IF_ERROR(Ask(request, stop).status());
+  const Result<S3Reply> reply = Ask(request, stop);
+  const std::string what = "cannot " + Doing(request) + ": ";
+  // It ends before the range begins: no try will bring more.
+  if (!reply.ok() && reply.status().message().find("InvalidRange") != std::string::npos) {
+    return DataLoss(what + "it has no byte " + std::to_string(offset));
+  }
+  if (!reply.ok()) return reply.status();
   if (taken == bytes) return OkStatus();
-  return Unavailable("cannot " + Doing(request) + ": " + std::to_string(taken) + " bytes came of " +
-                     std::to_string(bytes));
+  const std::string came = std::to_string(taken) + " bytes came of " + std::to_string(bytes);
+  // The store says itself that there are no more of them.
+  if (reply->content_bytes == taken) return DataLoss(what + came);
+  return Unavailable(what + came);
 }
 
 Result<std::optional<int64_t>> S3Client::Head(const std::string& key, const std::stop_token& stop) {
@@ -261,7 +271,8 @@ Result<std::vector<S3Upload>> S3Client::ListUploads(const std::string& prefix,
   while (true) {
     Request request{"GET"};
     request.doing = "list the uploads of";
-    request.query = {{"uploads", ""}, {"prefix", asked}, {"encoding-type", "url"}};
+    // Without an encoding: Ceph does not say whether it has encoded them.
+    request.query = {{"uploads", ""}, {"prefix", asked}};
     if (!key.empty()) request.query.emplace_back("key-marker", key);
     if (!id.empty()) request.query.emplace_back("upload-id-marker", id);
     TUNE_ASSIGN_OR_RETURN(const S3Reply reply, Ask(request, stop));

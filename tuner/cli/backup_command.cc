@@ -209,8 +209,8 @@ class Backup {
       const bool is_there = fs::exists(partial_dir_ + "/" + one.Within(), ignored);
       const char* const state = is_there ? "corrupt" : "removed";
       TUNE_RETURN_IF_ERROR(copy->Run(kMarkSql, one.trial_id, one.iteration, one.path, state));
-      const std::string gone =
-          IsS3Url(one.path) ? " is not in the object store any more" : " is not on disk any more";
+      const std::string gone = IsS3Url(one.path) ? " is not whole in the object store any more"
+                                                 : " is not on disk any more";
       err_ << "warning: the checkpoint of " << Printable(one.sweep) << "/" << one.trial
            << " at iteration " << one.iteration << (is_there ? " is not as it was reported" : gone)
            << "; the copy calls it " << state << "\n";

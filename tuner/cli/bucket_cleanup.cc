@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/hash.h"
 #include "core/json.h"
 #include "core/posix/host_name.h"
@@ -182,7 +183,16 @@ Status EmptyStorage(const SweepStorage& storage, const std::stop_token& stop) {
   // It never came to save anything there, where nothing is or another sweep's.
   if (owned.code() == StatusCode::kFailedPrecondition) return OkStatus();
   if (owned.code() == StatusCode::kNotFound) {
-    return RemoveAllBelow(*client, ProbeKeys(storage.root.key), stop);
+    TUNE_RETURN_IF_ERROR(RemoveAllBelow(*client, ProbeKeys(storage.root.key), stop));
+    // Nobody knows whose it is; nothing is there where the sweep never began.
+    TUNE_ASSIGN_OR_RETURN(const std::vector<S3Object> left,
+                          client->List(storage.root.key + "/", stop));
+    if (left.empty()) return OkStatus();
+    return FailedPrecondition(storage.root.ToUrl() + " has no owner.json any more, and " +
+                              Counted(static_cast<int64_t>(left.size()), "object") +
+                              ", which may be another sweep's: they stay; if they are this one's, "
+                              "aws s3 rm --recursive " +
+                              storage.root.ToUrl() + "/ removes them");
   }
   TUNE_RETURN_IF_ERROR(owned);
   // Who it belongs to last.
