@@ -36,6 +36,18 @@ constexpr size_t kResultsMin = 4;
 constexpr size_t kObjectivesMax = 4;
 constexpr std::array<size_t, kObjectivesMax + 1> kFrontMax = {0, 1, 100, 100, 40};
 
+// There is a process for each level, and none of nothing: a trial that runs has no value where
+// only ends count.
+bool HaveValues(const std::vector<LevelTable>& tables) {
+  const auto has_value = [](const std::vector<std::optional<double>>& losses) {
+    return std::any_of(losses.begin(), losses.end(),
+                       [](const auto& loss) { return loss && !std::isnan(*loss); });
+  };
+  return std::all_of(tables.begin(), tables.end(), [&](const LevelTable& table) {
+    return std::all_of(table.losses.begin(), table.losses.end(), has_value);
+  });
+}
+
 // Those that cover most, where there are too many to be cut into boxes for each suggestion.
 std::vector<LossPoint> Thinned(const std::vector<LossPoint>& points, const LossPoint& reference) {
   const size_t count_max = kFrontMax[reference.size()];
@@ -140,6 +152,7 @@ void GpSearcher::CountResult() {
   auto levels =
       has_levels ? ChooseLevels(observations_.trials(), kResultsMin) : std::vector<int64_t>{0};
   auto tables = TablesOf(levels);
+  if (!HaveValues(tables)) return;
   occasion_ = Occasion{std::move(levels), std::move(tables)};
   models_.clear();
 }

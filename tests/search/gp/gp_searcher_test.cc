@@ -212,6 +212,27 @@ TEST(GpSearcher, GoesOnWhereEverythingFailsIsAlikeOrInfinite) {
   }
 }
 
+// Where only ends count, a process would be one of nothing.
+TEST(GpSearcher, GoesOnWhileAllTrialsThatHaveReportedRun) {
+  const std::vector<std::pair<std::string, std::vector<Mode>>> cases = {
+      {kGp, {Mode::kMin, Mode::kMax}}, {R"({"algorithm": "gp", "fidelity": false})", {Mode::kMin}}};
+  for (const auto& [search, modes] : cases) {
+    const auto gp = *TryMake(search, kPlane, 1, modes);
+    std::vector<double> places;
+    for (int64_t number = 0; number < 60; ++number) {
+      const auto configuration = gp->Suggest(TrialNumber{number});
+      ASSERT_TRUE(configuration) << search;
+      places.push_back(Plane(*configuration));
+      const std::vector<Metric> values(modes.size(), places.back());
+      gp->OnReport(TrialNumber{number}, 1, values);
+      if (number >= 20) gp->OnTrialEnded(TrialNumber{number - 20}, values, false);
+    }
+    // It learns once some have ended.
+    if (modes.size() > 1) continue;
+    EXPECT_LT(*std::min_element(places.begin() + 25, places.end()), 0.1);
+  }
+}
+
 TEST(GpSearcher, TriesEveryConfigurationOfAFiniteSpaceOnceAndIsExhausted) {
   const auto searcher = Make(kGp, kFew);
   Sweep sweep(*searcher, 2, [](const Configuration& c) { return c.Find("b")->AsDouble(); });
