@@ -4,6 +4,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <string_view>
 
 namespace tune {
@@ -12,6 +15,14 @@ void LetOthersGoFirst() {
   constexpr int kSteps = 5;
   constexpr id_t kThisThread = 0;  // As Linux has it: a nice value is a thread's.
   setpriority(PRIO_PROCESS, kThisThread, getpriority(PRIO_PROCESS, kThisThread) + kSteps);
+}
+
+bool WaitUnlessStopped(Duration time, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any never;
+  never.wait_for(lock, stop, std::chrono::microseconds(time.us), [] { return false; });
+  return !stop.stop_requested();
 }
 
 ThreadPatience WaitForThreads() {

@@ -13,6 +13,8 @@
 #include <thread>
 #include <utility>
 
+#include "core/time.h"
+
 namespace tune {
 
 // Called between two tries; false: no further one is made.
@@ -21,6 +23,9 @@ using ThreadPatience = std::function<bool()>;
 // The thread that calls lets others of the machine go first (5 steps of nice), where it moves much
 // and nobody waits for the next microsecond.
 void LetOthersGoFirst();
+
+// Waits so long, or until `stop` is requested; false then.
+bool WaitUnlessStopped(Duration time, const std::stop_token& stop);
 
 // 30 s, a tenth of a second between two tries; says on standard error that it waits.
 ThreadPatience WaitForThreads();

@@ -1,12 +1,10 @@
 #include "trial_runner/bucket/s3_client.h"
 
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 
 #include "core/limits.h"
 #include "core/posix/real_clock.h"
+#include "core/posix/threads.h"
 #include "trial_runner/package/sha256.h"
 #include "trial_runner/s3_address.h"
 
@@ -22,14 +20,6 @@ std::string Sha256OfBody(std::string_view body) {
   Sha256 hash;
   hash.Add(body);
   return hash.Finish();
-}
-
-bool WaitFor(Duration pause, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
-  std::condition_variable_any never;
-  never.wait_for(lock, stop, std::chrono::microseconds(pause.us), [] { return false; });
-  return !stop.stop_requested();
 }
 
 std::string EscapeXml(std::string_view text) {
@@ -76,7 +66,7 @@ Result<std::shared_ptr<S3Client>> S3Client::Make(const std::string& bucket) {
   auto credentials = std::make_shared<S3CredentialSource>(surroundings, settings, transport, clock);
   return std::make_shared<S3Client>(
       bucket, Parts{std::move(settings), std::move(transport), std::move(credentials), clock,
-                    &WaitFor, DrawEntropy()});
+                    &WaitUnlessStopped, DrawEntropy()});
 }
 
 std::string S3Client::Describe() const {

@@ -1,9 +1,6 @@
 #include "trial_runner/worker/transfers.h"
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -11,6 +8,7 @@
 #include "core/limits.h"
 #include "core/posix/durable_file.h"
 #include "core/posix/nameless_file.h"
+#include "core/posix/threads.h"
 #include "trial_runner/package/trial_files.h"
 
 namespace tune {
@@ -36,12 +34,9 @@ std::string KeptHere(const AttemptRef& ref, const std::string& folder, const Sta
 }  // namespace
 
 bool TransferPauses::Wait() {
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
-  std::condition_variable_any never;
-  never.wait_for(lock, stop_, std::chrono::milliseconds(pause_ms_), [] { return false; });
+  const Duration pause = Milliseconds(pause_ms_);
   pause_ms_ = std::min(2 * pause_ms_, limits::kReconnectMsMax);
-  return !stop_.stop_requested();
+  return WaitUnlessStopped(pause, stop_);
 }
 
 bool IsWorthAnotherTry(const Status& status, int& wrong_count) {
