@@ -100,6 +100,7 @@ std::string DescribeSkew(const S3Reply& reply, Instant now) {
 
 std::string RemedyOf(std::string_view code, const S3Reply& reply, Instant now) {
   if (code == "RequestTimeTooSkewed") return DescribeSkew(reply, now);
+  if (code == "InvalidRange") return "; the object ends before that";
   if (code == "NoSuchBucket") return "; make the bucket, or name another one";
   if (code == "SignatureDoesNotMatch") {
     return "; the secret access key is another one than the store has for this access key id";
@@ -143,6 +144,7 @@ Status S3ErrorStatus(const S3Error& error, const S3Reply& reply, std::string_vie
   if (!error.message.empty() && error.message != error.code) text += " (" + error.message + ")";
   text += RemedyOf(error.code, reply, now);
   if (IsAnyOf(error.code, {"NoSuchKey", "NoSuchUpload"})) return NotFound(text);
+  if (error.code == "InvalidRange") return DataLoss(text);
   if (IsAnyOf(error.code, {"PreconditionFailed", "NotImplemented"}))
     return FailedPrecondition(text);
   if (IsAnyOf(error.code, {"InsufficientStorage", "QuotaExceeded", "XMinioStorageFull"})) {

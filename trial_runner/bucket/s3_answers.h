@@ -44,6 +44,7 @@ struct S3Error {
 S3Error JudgeS3Reply(const S3Reply& reply);
 
 // One line for a person: `doing` is "read s3://bucket/key". kNotFound: no such key or upload;
+// kDataLoss: the object has not the bytes that were asked for;
 // kFailedPrecondition: a condition of the request does not hold; kUnavailable: it may work later;
 // kResourceExhausted: there is no room; kInvalidArgument: the person is to do something (no such
 // bucket, a wrong key, a wrong clock, no right). `now` is this machine's time.

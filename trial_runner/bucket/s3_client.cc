@@ -160,18 +160,12 @@ Status S3Client::GetRange(const std::string& key, int64_t offset, int64_t bytes,
                              return taken <= bytes && taker.take(piece);
                            }};
   request.taker = &counted;
-  const Result<S3Reply> reply = Ask(request, stop);
-  const std::string what = "cannot " + Doing(request) + ": ";
-  // It ends before the range begins: no try will bring more.
-  if (!reply.ok() && reply.status().message().find("InvalidRange") != std::string::npos) {
-    return DataLoss(what + "it has no byte " + std::to_string(offset));
-  }
-  if (!reply.ok()) return reply.status();
+  TUNE_ASSIGN_OR_RETURN(const S3Reply reply, Ask(request, stop));
   if (taken == bytes) return OkStatus();
-  const std::string came = std::to_string(taken) + " bytes came of " + std::to_string(bytes);
-  // The store says itself that there are no more of them.
-  if (reply->content_bytes == taken) return DataLoss(what + came);
-  return Unavailable(what + came);
+  const std::string text = "cannot " + Doing(request) + ": " + std::to_string(taken) +
+                           " bytes came of " + std::to_string(bytes);
+  // The store says itself that there are no more of them: no try will bring more.
+  return reply.content_bytes == taken ? DataLoss(text) : Unavailable(text);
 }
 
 Result<std::optional<int64_t>> S3Client::Head(const std::string& key, const std::stop_token& stop) {

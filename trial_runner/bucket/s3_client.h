@@ -65,7 +65,7 @@ class S3Client {
              const std::stop_token& stop);
   Result<std::string> Get(const std::string& key, const std::stop_token& stop);
   // Of the bytes from `offset` on. `begin` is called before each try, then `take` gets them in
-  // order, none too many; fewer are kUnavailable.
+  // order, none too many. Fewer are kDataLoss where the object has no more, else kUnavailable.
   struct RangeTaker {
     std::function<void()> begin;
     std::function<bool(std::string_view)> take;
