@@ -31,6 +31,13 @@ std::string CheckpointOf(std::string_view within) {
   return second == std::string_view::npos ? "" : std::string(within.substr(0, second));
 }
 
+SweepStorage StorageBelow(const S3Address& prefix, const std::string& sweep,
+                          const std::string& db_path, Instant created, uint64_t seed) {
+  std::error_code error;
+  const std::string database = std::filesystem::absolute(db_path, error).string();
+  return {sweep, prefix.Below(sweep), {sweep, HostName() + ":" + database, created, seed}};
+}
+
 }  // namespace
 
 Result<std::vector<SweepStorage>> ReadStorages(Database& database, const std::string& sweep) {
@@ -44,13 +51,9 @@ Result<std::vector<SweepStorage>> ReadStorages(Database& database, const std::st
   while (true) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) return storages;
-    SweepStorage storage;
-    storage.sweep = row->Text(0);
     TUNE_ASSIGN_OR_RETURN(const S3Address prefix, ParseS3Url(row->Text(1)));
-    storage.root = prefix.Below(storage.sweep);
-    storage.owner = {storage.sweep, HostName() + ":" + database.path(), Instant{row->Int(2)},
-                     static_cast<uint64_t>(row->Int(3))};
-    storages.push_back(std::move(storage));
+    storages.push_back(StorageBelow(prefix, std::string(row->Text(0)), database.path(),
+                                    Instant{row->Int(2)}, static_cast<uint64_t>(row->Int(3))));
   }
 }
 
@@ -58,12 +61,7 @@ std::optional<SweepStorage> StorageOf(const StoredExperiment& experiment,
                                       const std::string& storage, const std::string& db_path) {
   const Result<S3Address> prefix = ParseS3Url(storage);
   if (!prefix.ok()) return std::nullopt;
-  std::error_code error;
-  return SweepStorage{
-      experiment.name,
-      prefix->Below(experiment.name),
-      {experiment.name, HostName() + ":" + std::filesystem::absolute(db_path, error).string(),
-       experiment.created_at, experiment.seed}};
+  return StorageBelow(*prefix, experiment.name, db_path, experiment.created_at, experiment.seed);
 }
 
 std::optional<SweepStorage> StorageOf(const StoredExperiment& experiment,
@@ -140,20 +138,19 @@ IsElsewhere IsWholeIn(const SweepStorage& storage, const BucketList& list) {
 }
 
 // Listed first, read afterwards, as artifact_garbage.h wants it.
-Result<std::vector<RemovedGarbage>> CleanUpStorage(const std::string& db_path,
-                                                   const SweepStorage& storage,
-                                                   const std::optional<LockHolder>& tuner,
-                                                   Instant now, bool dry_run,
-                                                   const std::stop_token& stop) {
+Result<CleanedStorage> CleanUpStorage(const std::string& db_path, const SweepStorage& storage,
+                                      const std::optional<LockHolder>& tuner, Instant now,
+                                      bool dry_run, const std::stop_token& stop) {
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client,
                         S3Client::Make(storage.root.bucket));
   const Status owned = CheckOwner(*client, storage.root.key, storage.owner, stop);
-  if (owned.code() == StatusCode::kNotFound) return std::vector<RemovedGarbage>();
+  if (owned.code() == StatusCode::kNotFound) return CleanedStorage();
   TUNE_RETURN_IF_ERROR(owned);
-  TUNE_ASSIGN_OR_RETURN(const BucketList list, ListStorage(storage, stop));
+  CleanedStorage cleaned;
+  TUNE_ASSIGN_OR_RETURN(cleaned.list, ListStorage(storage, stop));
   std::vector<FoundArtifact> found;
   std::map<std::string, int64_t> bytes;
-  for (const BucketList::Entry& entry : list.entries) {
+  for (const BucketList::Entry& entry : cleaned.list.entries) {
     const std::string path = storage.sweep + "/" + entry.within;
     found.push_back({path, true, entry.modified});
     bytes[path] = entry.bytes;
@@ -163,17 +160,18 @@ Result<std::vector<RemovedGarbage>> CleanUpStorage(const std::string& db_path,
                         ReadKnownSweeps(*database, storage.sweep,
                                         [](const std::string& path) { return IsS3Url(path); }));
   // One that was deleted meanwhile is whoever deletes it's.
-  if (!sweeps.contains(storage.sweep)) return std::vector<RemovedGarbage>();
+  if (!sweeps.contains(storage.sweep)) return cleaned;
   for (auto& [name, known] : sweeps) known.has_tuner = tuner && tuner->MayRun(name);
-  std::vector<RemovedGarbage> removed;
   for (Garbage& item : FindGarbage(found, sweeps, now)) {
     const std::string within = item.path.substr(storage.sweep.size() + 1);
     const S3Address there = storage.root.Below(within);
     RemovedGarbage one{{there.ToUrl(), item.reason}, bytes[item.path], {}};
     if (!dry_run) one.status = RemoveCheckpoint(*client, there.key, stop);
-    removed.push_back(std::move(one));
+    std::erase_if(cleaned.list.entries,
+                  [&within](const BucketList::Entry& entry) { return entry.within == within; });
+    cleaned.removed.push_back(std::move(one));
   }
-  return removed;
+  return cleaned;
 }
 
 Status EmptyStorage(const SweepStorage& storage, const std::stop_token& stop) {
@@ -188,11 +186,12 @@ Status EmptyStorage(const SweepStorage& storage, const std::stop_token& stop) {
     TUNE_ASSIGN_OR_RETURN(const std::vector<S3Object> left,
                           client->List(storage.root.key + "/", stop));
     if (left.empty()) return OkStatus();
-    return FailedPrecondition(storage.root.ToUrl() + " has no owner.json any more, and " +
-                              Counted(static_cast<int64_t>(left.size()), "object") +
-                              ", which may be another sweep's: they stay; if they are this one's, "
-                              "aws s3 rm --recursive " +
-                              storage.root.ToUrl() + "/ removes them");
+    return FailedPrecondition(
+        storage.root.ToUrl() + " has no owner.json any more, and " +
+        Counted(static_cast<int64_t>(left.size()), "object") +
+        ", which may be another sweep's: they stay; if they are this one's: aws "
+        "s3 rm --recursive " +
+        storage.root.ToUrl());
   }
   TUNE_RETURN_IF_ERROR(owned);
   // Who it belongs to last.
@@ -236,11 +235,10 @@ Result<int64_t> RefillStorage(const std::string& db_path, const SweepStorage& st
 Status CleanUpStored(const std::string& db_path, const SweepStorage& storage, Instant now,
                      const std::stop_token& stop) {
   TUNE_RETURN_IF_ERROR(RefillStorage(db_path, storage, stop).status());
-  TUNE_ASSIGN_OR_RETURN(const std::vector<RemovedGarbage> removed,
+  TUNE_ASSIGN_OR_RETURN(const CleanedStorage cleaned,
                         CleanUpStorage(db_path, storage, std::nullopt, now, false, stop));
-  for (const RemovedGarbage& one : removed) TUNE_RETURN_IF_ERROR(one.status);
-  TUNE_ASSIGN_OR_RETURN(const BucketList list, ListStorage(storage, stop));
-  return CleanUpAfterTuner(db_path, storage.sweep, now, IsWholeIn(storage, list));
+  for (const RemovedGarbage& one : cleaned.removed) TUNE_RETURN_IF_ERROR(one.status);
+  return CleanUpAfterTuner(db_path, storage.sweep, now, IsWholeIn(storage, cleaned.list));
 }
 
 }  // namespace tune

@@ -65,15 +65,18 @@ struct BucketList {
 IsElsewhere IsWholeIn(const SweepStorage& storage, const BucketList& list);
 Result<BucketList> ListStorage(const SweepStorage& storage, const std::stop_token& stop);
 
-// Of all sweeps, or of one; removes it, or measures it alone with `dry_run`. `tuner` as of
-// FindGarbageOf. Paths are whole.
-Result<std::vector<RemovedGarbage>> CleanUpStorage(const std::string& db_path,
-                                                   const SweepStorage& storage,
-                                                   const std::optional<LockHolder>& tuner,
-                                                   Instant now, bool dry_run,
-                                                   const std::stop_token& stop);
+struct CleanedStorage {
+  std::vector<RemovedGarbage> removed;  // Paths are whole.
+  BucketList list;                      // The others.
+};
+// Removes what nobody needs of it, or measures that alone with `dry_run`. `tuner` as of
+// FindGarbageOf.
+Result<CleanedStorage> CleanUpStorage(const std::string& db_path, const SweepStorage& storage,
+                                      const std::optional<LockHolder>& tuner, Instant now,
+                                      bool dry_run, const std::stop_token& stop);
 
-// All that the sweep has there, if it is its own.
+// Removes all that the sweep has there, if it is its own. kFailedPrecondition: something is there,
+// and nobody can know whose it is; what a person may do stands in the message.
 Status EmptyStorage(const SweepStorage& storage, const std::stop_token& stop);
 
 // What a backup brought to this disk, and the store has no longer, goes there again. Returns how

@@ -129,8 +129,9 @@ Findings CheckStored(Database& database, const std::vector<DurableCheckpoint>& r
       findings.push_back(Warning("storage", list.status().message(), "look at it again later"));
       continue;
     }
+    const IsElsewhere is_whole = IsWholeIn(storage, *list);
     for (const DurableCheckpoint& row : rows) {
-      if (!is_its(row) || IsWholeIn(storage, *list)(row.path)) continue;
+      if (!is_its(row) || is_whole(row.path)) continue;
       if (!IsStillDurable(database, row)) continue;
       findings.push_back(Problem("checkpoint", row.path + ": is missing",
                                  "restore it from a backup; without it trial " +

@@ -125,8 +125,11 @@ bool EmptyStorages(const Doomed& doomed, std::ostream& err) {
     const Status emptied = EmptyStorage(storage, patience.token());
     if (emptied.ok()) continue;
     err << "tune: the rows of " << Printable(doomed.sweep.name) << " are deleted, but "
-        << emptied.message() << "; remove what is left with: aws s3 rm --recursive "
-        << storage.root.ToUrl() << "\n";
+        << emptied.message();
+    if (emptied.code() != StatusCode::kFailedPrecondition) {
+      err << "; remove what is left with: aws s3 rm --recursive " << storage.root.ToUrl();
+    }
+    err << "\n";
     return false;
   }
   return true;

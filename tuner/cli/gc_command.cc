@@ -118,16 +118,14 @@ class Collection {
     std::vector<IsElsewhere> wholes;
     for (const SweepStorage& storage : storages) {
       const StopLater patience(kStoragePatience);
-      Result<std::vector<RemovedGarbage>> found = CleanUpStorage(
+      const Result<CleanedStorage> cleaned = CleanUpStorage(
           options_.db_path, storage, tuner_, clock_.Now(), options_.dry_run, patience.token());
-      const Result<BucketList> list =
-          found.ok() ? ListStorage(storage, patience.token()) : found.status();
-      if (!list.ok()) {
-        removed.push_back({{storage.root.ToUrl(), ""}, 0, list.status()});
+      if (!cleaned.ok()) {
+        removed.push_back({{storage.root.ToUrl(), ""}, 0, cleaned.status()});
         continue;
       }
-      removed.insert(removed.end(), found->begin(), found->end());
-      if (!tuner_) wholes.push_back(IsWholeIn(storage, *list));
+      removed.insert(removed.end(), cleaned->removed.begin(), cleaned->removed.end());
+      if (!tuner_) wholes.push_back(IsWholeIn(storage, cleaned->list));
     }
     return IsElsewhere([wholes = std::move(wholes)](const std::string& path) {
       return std::any_of(wholes.begin(), wholes.end(),

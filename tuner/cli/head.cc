@@ -38,7 +38,6 @@ namespace {
 
 constexpr Duration kLookEvery = Milliseconds(200);  // At the local worker and the programs.
 constexpr Duration kExitLimit = Seconds(20);
-constexpr Duration kStoreExitPatience = Seconds(15);
 constexpr Duration kLease = Seconds(60);
 constexpr Duration kPagePause = Seconds(5);          // Between two starts of it.
 constexpr Duration kLocalWorkerPause = Seconds(60);  // After one that ended again and again.

@@ -430,9 +430,9 @@ void HeadSweeps::CleanUpLater(const SweepStorage& storage) {
   const auto clean = [db_path = parts_.db_path, &clock = parts_.clock,
                       storage](const std::stop_token& stop) -> Status {
     TUNE_ASSIGN_OR_RETURN(
-        const auto removed,
+        const CleanedStorage cleaned,
         CleanUpStorage(db_path, storage, FindLockHolder(db_path), clock.Now(), false, stop));
-    for (const RemovedGarbage& one : removed) TUNE_RETURN_IF_ERROR(one.status);
+    for (const RemovedGarbage& one : cleaned.removed) TUNE_RETURN_IF_ERROR(one.status);
     return OkStatus();
   };
   parts_.artifacts.DoLater(clean);

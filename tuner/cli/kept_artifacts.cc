@@ -65,8 +65,11 @@ void KeptArtifacts::Work(const std::stop_token& stop) {
     const bool was_failing = std::exchange(is_failing_, may_pass);
     if (may_pass) errands_.push_front(std::move(errand));
     if (!done.ok() && !was_failing && !stop.stop_requested()) {
+      const bool is_persons = done.code() == StatusCode::kFailedPrecondition;
       lines_.push_back("warning: " + done.message() +
-                       (may_pass ? "; it is tried again" : "; tune gc tries again"));
+                       (may_pass     ? "; it is tried again"
+                        : is_persons ? ""
+                                     : "; tune gc tries again"));
     }
     is_settled_.notify_all();
     if (may_pass) has_errands_.wait_for(lock, stop, kErrandPause, [] { return false; });

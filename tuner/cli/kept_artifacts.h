@@ -21,6 +21,9 @@
 
 namespace tune {
 
+// How long a tuner that ends waits for what is to be removed.
+inline constexpr Duration kStoreExitPatience = Seconds(15);
+
 class KeptArtifacts final : public ArtifactStore {
  public:
   // `root`: LocalArtifactStore's.

@@ -37,7 +37,6 @@ namespace {
 
 constexpr Duration kLookEvery = Milliseconds(200);  // At the local worker and the display.
 constexpr Duration kShutdownPatience = Milliseconds(2000);
-constexpr Duration kStoreExitPatience = Seconds(15);
 constexpr Duration kExitLimit = Seconds(20);  // Connections are cut after a fraction of it.
 
 // Nothing of it ends a sweep: what goes wrong is said.
