@@ -82,5 +82,13 @@ TEST(Threads, AreAskedToEnd) {
   EXPECT_TRUE(was_asked);
 }
 
+// Nobody waits here: the one time is none, the other one ends at once.
+TEST(WaitUnlessStopped, SaysWhetherItWasStopped) {
+  std::stop_source stop;
+  EXPECT_TRUE(WaitUnlessStopped(Duration{}, stop.get_token()));
+  stop.request_stop();
+  EXPECT_FALSE(WaitUnlessStopped(Seconds(3600), stop.get_token()));
+}
+
 }  // namespace
 }  // namespace tune
