@@ -76,6 +76,13 @@ class BucketSweep : public ::testing::Test {
   static std::vector<std::string> Durable(const TestFolder& folder) {
     return Query(folder, "select path from checkpoints where state = 'durable' order by path");
   }
+  // Of the sweep "space" that it runs.
+  static void AwaitReports(Program& tune, const TestFolder& folder, int count) {
+    ASSERT_TRUE(tune.WaitForText("sweep space"));
+    while (!std::filesystem::exists(folder / "tune.db")) {
+    }
+    WaitForReports(folder, count);
+  }
   // Another machine, to which the database alone has come. The worker of a tuner that was killed
   // may still be writing for a moment.
   static void LoseArtifacts(const TestFolder& folder) {

@@ -43,10 +43,7 @@ TEST_F(StoreAway, TrialsWaitForItAndNothingIsLost) {
   TestFolder folder;
   const std::string space = Space("0.2");
   Program tune(folder, "tune", {"run", folder.Write("space.yaml", space)});
-  ASSERT_TRUE(tune.WaitForText("sweep space"));
-  while (!fs::exists(folder / "tune.db")) {
-  }
-  WaitForReports(folder, 4);
+  AwaitReports(tune, folder, 4);
   KillGateway();
   ASSERT_TRUE(
       tune.WaitForText("checkpoints wait, trials go on up to their next one: cannot write"));
@@ -64,10 +61,7 @@ TEST_F(StoreAway, CtrlCDoesNotWaitForIt) {
   const std::string space = Space("0.03");
   {
     Program tune(folder, "tune", {"run", folder.Write("space.yaml", space)});
-    ASSERT_TRUE(tune.WaitForText("sweep space"));
-    while (!fs::exists(folder / "tune.db")) {
-    }
-    WaitForReports(folder, 4);
+    AwaitReports(tune, folder, 4);
     KillGateway();
     ASSERT_TRUE(tune.WaitForText("checkpoints wait"));
     tune.Signal(SIGINT);
@@ -89,10 +83,7 @@ TEST_F(StoreAway, OneThatHangsIsWaitedForAsOneThatIsGone) {
   TestFolder folder;
   const std::string space = Space("0.03");
   Program tune(folder, "tune", {"run", folder.Write("space.yaml", space)});
-  ASSERT_TRUE(tune.WaitForText("sweep space"));
-  while (!fs::exists(folder / "tune.db")) {
-  }
-  WaitForReports(folder, 4);
+  AwaitReports(tune, folder, 4);
   {
     const Stopped gateway;
     tune.Signal(SIGINT);
@@ -106,10 +97,7 @@ TEST_F(StoreAway, AStoreThatHangsIsReported) {
   TestFolder folder;
   const std::string space = Space("0.03");
   Program tune(folder, "tune", {"run", folder.Write("space.yaml", space)});
-  ASSERT_TRUE(tune.WaitForText("sweep space"));
-  while (!fs::exists(folder / "tune.db")) {
-  }
-  WaitForReports(folder, 4);
+  AwaitReports(tune, folder, 4);
   {
     const Stopped gateway;
     ASSERT_TRUE(tune.WaitForText("checkpoints wait"));
@@ -125,10 +113,7 @@ TEST_F(StoreAway, ATrialWhoseCheckpointItLostGoesOnFromAnEarlierOne) {
   const std::string space = Space("0.03", ", keep: 2");
   {
     Program tune(folder, "tune", {"run", folder.Write("space.yaml", space)});
-    ASSERT_TRUE(tune.WaitForText("sweep space"));
-    while (!fs::exists(folder / "tune.db")) {
-    }
-    WaitForReports(folder, 4);
+    AwaitReports(tune, folder, 4);
     kill(tune.pid(), SIGKILL);
     tune.Wait();
   }

@@ -112,10 +112,7 @@ TEST_F(BucketSweep, AProgramsOwnCheckpointsGoThere) {
       Storage("in a folder/100% ü") + "\"}\n";
   {
     Program tune(folder, "tune", {"run", folder.Write("space.yaml", space)});
-    ASSERT_TRUE(tune.WaitForText("sweep space"));
-    while (!fs::exists(folder / "tune.db")) {
-    }
-    WaitForReports(folder, 5);
+    AwaitReports(tune, folder, 5);
     kill(tune.pid(), SIGKILL);
     tune.Wait();
   }
