@@ -283,6 +283,14 @@ TEST_F(BucketSweep, APrefixThatBelongsToAnotherSweepIsRefused) {
                                 HasSubstr(first / "tune.db"), HasSubstr("aws s3 rm --recursive")));
   EXPECT_EQ(Query(second, "select count(*) from experiments"), std::vector<std::string>{"0"});
   ExpectStoreIsWhatRowsSay(first);
+  // Nor does it take what is there where somebody has removed the mark; who has the rows goes on.
+  ASSERT_TRUE(client_->Delete("p/space/owner.json", {}).ok());
+  const ProgramResult unmarked = RunTune(second, {"run", "space.yaml"});
+  EXPECT_EQ(unmarked.exit_status, 2) << unmarked.err;
+  EXPECT_THAT(unmarked.err, HasSubstr("/space has objects and no owner.json"));
+  EXPECT_TRUE(Succeeded(RunTune(first, {"resume", "--samples", "4"})));
+  EXPECT_EQ(Keys("p/space/owner.json").size(), 1u);
+  ExpectStoreIsWhatRowsSay(first);
   // A second one of the same database has a name of its own.
   EXPECT_TRUE(Succeeded(RunTune(first, {"run", "space.yaml"})));
   EXPECT_THAT(Keys("p/space-2/"), Not(IsEmpty()));

@@ -25,6 +25,20 @@ std::string OwnerText(const Value& value, std::string_view name) {
   return found != nullptr && found->is_string() ? ToUtf8(found->AsString()) : "";
 }
 
+// Of a sweep whose mark somebody has removed all the rest is there, and it may still run.
+Status CheckIsEmpty(S3Client& client, const std::string& key, const std::stop_token& stop) {
+  TUNE_ASSIGN_OR_RETURN(const std::vector<S3Object> objects, client.List(key + "/", stop));
+  for (const S3Object& object : objects) {
+    if (object.key.starts_with(ProbeKeys(key))) continue;
+    const std::string url = S3Address{client.bucket(), key}.ToUrl();
+    return FailedPrecondition(url + " has objects and no owner.json, so nobody knows whose they " +
+                              "are; give the sweep another name or prefix, or remove what lies "
+                              "there: aws s3 rm --recursive " +
+                              url);
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 std::string BucketOwner::id() const {
@@ -80,13 +94,14 @@ Status CheckOwner(S3Client& client, const std::string& key, const BucketOwner& o
                             url);
 }
 
-Status ClaimBucket(S3Client& client, const std::string& key, const BucketOwner& owner,
+Status ClaimBucket(S3Client& client, const std::string& key, const BucketOwner& owner, bool is_new,
                    const std::stop_token& stop) {
   const Status owned = CheckOwner(client, key, owner, stop);
   if (owned.code() != StatusCode::kNotFound) return owned;
-  S3Client::PutOptions is_new;
-  is_new.is_new = true;
-  Status put = client.Put(OwnerKey(key), EncodeOwner(owner), is_new, stop);
+  if (is_new) TUNE_RETURN_IF_ERROR(CheckIsEmpty(client, key, stop));
+  S3Client::PutOptions if_new;
+  if_new.is_new = true;
+  Status put = client.Put(OwnerKey(key), EncodeOwner(owner), if_new, stop);
   if (put.ok()) return put;
   if (put.code() != StatusCode::kFailedPrecondition) return put;
   // Another one was quicker, or the store knows no conditions.

@@ -31,8 +31,9 @@ struct BucketOwner {
 Result<std::string> CheckBucket(S3Client& client, const std::string& key, const std::string& nonce,
                                 const std::stop_token& stop);
 
-// `key`: the sweep's. kFailedPrecondition: it belongs to another one, which is named.
-Status ClaimBucket(S3Client& client, const std::string& key, const BucketOwner& owner,
+// `key`: the sweep's. kFailedPrecondition: it belongs to another one, which is named; or the sweep
+// is new, and objects are there that are nobody's.
+Status ClaimBucket(S3Client& client, const std::string& key, const BucketOwner& owner, bool is_new,
                    const std::stop_token& stop);
 // Whether it does belong to that one. kNotFound: to nobody.
 Status CheckOwner(S3Client& client, const std::string& key, const BucketOwner& owner,

@@ -88,11 +88,11 @@ Status CheckStorage(const std::string& storage, const std::string& sweep, Durati
   return OkStatus();
 }
 
-Status ClaimStorage(const SweepStorage& storage, Duration wait) {
+Status ClaimStorage(const SweepStorage& storage, bool is_new, Duration wait) {
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client,
                         S3Client::Make(storage.root.bucket));
   const StopLater patience(wait);
-  return ClaimBucket(*client, storage.root.key, storage.owner, patience.token())
+  return ClaimBucket(*client, storage.root.key, storage.owner, is_new, patience.token())
       .At("checkpoint.storage");
 }
 

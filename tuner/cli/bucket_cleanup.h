@@ -46,8 +46,9 @@ std::optional<SweepStorage> StorageOf(const StoredExperiment& experiment,
 // The same, as its space file says.
 std::optional<SweepStorage> StorageOf(const StoredExperiment& experiment,
                                       const std::string& db_path);
-// For a sweep that begins or goes on there: nobody else's is there.
-Status ClaimStorage(const SweepStorage& storage, Duration patience = kStoragePatience);
+// For a sweep that begins or goes on there: nobody else's is there. Where a new one begins, nothing
+// is.
+Status ClaimStorage(const SweepStorage& storage, bool is_new, Duration patience = kStoragePatience);
 
 // What lies there of one sweep.
 struct BucketList {

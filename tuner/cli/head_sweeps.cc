@@ -220,7 +220,7 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
   wanted.is_synced_later = true;  // With its first step.
   TUNE_ASSIGN_OR_RETURN(const StoredExperiment experiment, parts_.store.CreateExperiment(wanted));
   if (const auto storage = StorageOf(experiment, spec.checkpoint.storage, parts_.db_path)) {
-    const Status claimed = ClaimStorage(*storage, kStoreAnswerPatience);
+    const Status claimed = ClaimStorage(*storage, /*is_new=*/true, kStoreAnswerPatience);
     if (!claimed.ok()) TUNE_RETURN_IF_ERROR(parts_.store.DeleteExperiment(experiment));
     TUNE_RETURN_IF_ERROR(claimed);
   }

@@ -235,7 +235,7 @@ Status CheckAndPack(const ResumeOptions& options, const StoredExperiment& experi
   TUNE_RETURN_IF_ERROR(CheckStillThere(spec, controller, surroundings, options.data_dir).At(place));
   TUNE_RETURN_IF_ERROR(CheckStorage(spec.checkpoint.storage, experiment.name));
   if (const auto storage = StorageOf(experiment, spec.checkpoint.storage, options.db_path)) {
-    TUNE_RETURN_IF_ERROR(ClaimStorage(*storage));
+    TUNE_RETURN_IF_ERROR(ClaimStorage(*storage, /*is_new=*/false));
   }
   TUNE_ASSIGN_OR_RETURN(surroundings.package,
                         PackWorkingFolder(spec, options.db_path, !surroundings.listen.empty()));

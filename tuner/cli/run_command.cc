@@ -89,7 +89,7 @@ Status ClaimNew(const StoredExperiment& experiment, const ExperimentSpec& spec,
                 const std::string& db_path, SqliteStore& store) {
   const auto storage = StorageOf(experiment, spec.checkpoint.storage, db_path);
   if (!storage) return OkStatus();
-  const Status claimed = ClaimStorage(*storage);
+  const Status claimed = ClaimStorage(*storage, /*is_new=*/true);
   if (!claimed.ok()) TUNE_RETURN_IF_ERROR(store.DeleteExperiment(experiment));
   return claimed;
 }
