@@ -64,14 +64,26 @@ std::string FormatInstant(Instant t) {
 Result<Duration> ParseDuration(std::string_view text) {
   static constexpr Unit kUnits[] = {{"", 1e6},   {"ms", 1e3},   {"s", 1e6},
                                     {"m", 60e6}, {"h", 3600e6}, {"d", 86400e6}};
-  double number = 0;
-  std::string_view name;
-  const Unit* const unit = SplitNumber(text, number, name) ? FindUnit(kUnits, name) : nullptr;
-  if (unit == nullptr || number * unit->factor > kRangeMax) {
+  const auto refused = [text] {
     return InvalidArgument("'" + std::string(text) +
                            "' is not a duration; write it like 90s, 10m, 2h or 1d");
-  }
-  return Duration{std::llround(number * unit->factor)};
+  };
+  double sum = 0;
+  std::string_view rest = text;
+  do {
+    double number = 0;
+    std::string_view name;
+    if (!SplitNumber(rest, number, name)) return refused();
+    // "3h50m": only a duration of one part may leave its unit out.
+    const size_t end = std::min(name.find_first_of("0123456789"), name.size());
+    const Unit* const unit = FindUnit(kUnits, name.substr(0, end));
+    const bool is_whole = rest.size() == text.size() && end == name.size();
+    if (unit == nullptr || (unit->name.empty() && !is_whole)) return refused();
+    sum += number * unit->factor;
+    if (sum > kRangeMax) return refused();
+    rest = name.substr(end);
+  } while (!rest.empty());
+  return Duration{std::llround(sum)};
 }
 
 Result<int64_t> ParseBytes(std::string_view text) {

@@ -14,13 +14,18 @@ case $1 in
 create)
   found=$(there "$2")
   [ -z "$found" ] || exit 0
+  notice=''
+  if [ "${TUNE_SPOT:-}" = 1 ]; then
+    events='http://169.254.169.254/metadata/scheduledevents?api-version=2020-07-01'
+    notice=" --notice \"command:curl -sf -H Metadata:true '$events' | grep -q Preempt\""
+  fi
   script=$(mktemp)
   trap 'rm -f "$script"' EXIT
   # The token goes in a file, which only the machine and its group's owners read; not as an argument.
   cat >"$script" <<END
 #!/bin/sh
 export TUNE_JOIN='$TUNE_JOIN'
-tune worker --connect '$TUNE_CONNECT' --name '$TUNE_WORKER_NAME' --cpus '$TUNE_CPUS' --gpus '$TUNE_GPUS'
+tune worker --connect '$TUNE_CONNECT' --name '$TUNE_WORKER_NAME' --cpus '$TUNE_CPUS' --gpus '$TUNE_GPUS'$notice
 poweroff
 END
   set -- --name "$2" --resource-group "$group" --size "$type" --image "$image"

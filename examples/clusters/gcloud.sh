@@ -14,13 +14,15 @@ case $1 in
 create)
   found=$(there "$2")
   [ -z "$found" ] || exit 0
+  notice=''
+  if [ "${TUNE_SPOT:-}" = 1 ]; then notice=' --notice gce'; fi
   script=$(mktemp)
   trap 'rm -f "$script"' EXIT
   # The token goes in a file, which only the machine and its project's owners read; not as an argument.
   cat >"$script" <<END
 #!/bin/sh
 export TUNE_JOIN='$TUNE_JOIN'
-tune worker --connect '$TUNE_CONNECT' --name '$TUNE_WORKER_NAME' --cpus '$TUNE_CPUS' --gpus '$TUNE_GPUS'
+tune worker --connect '$TUNE_CONNECT' --name '$TUNE_WORKER_NAME' --cpus '$TUNE_CPUS' --gpus '$TUNE_GPUS'$notice
 poweroff
 END
   set -- "$2" --zone="$zone" --machine-type="$type" --image-family="$image" --maintenance-policy=TERMINATE

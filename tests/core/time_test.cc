@@ -20,12 +20,15 @@ TEST(Time, DurationsAreReadInEveryUnit) {
   EXPECT_EQ(ParseDuration("1d")->us, 86'400'000'000);
   EXPECT_EQ(ParseDuration("250ms")->us, 250'000);
   EXPECT_EQ(ParseDuration("1.5h")->us, 5'400'000'000);
+  EXPECT_EQ(ParseDuration("3h50m")->us, 13'800'000'000);
+  EXPECT_EQ(ParseDuration("1m250ms")->us, 60'250'000);
   EXPECT_EQ(ParseDuration("45")->us, 45'000'000);
   EXPECT_EQ(ParseDuration("0")->us, 0);
 }
 
 TEST(Time, WhatIsNoDurationIsRefusedWithAnExample) {
-  for (const char* text : {"", "s", "-1s", "1w", "1 h 20", "nan", "inf", "1e300d", "ten"}) {
+  for (const char* text :
+       {"", "s", "-1s", "1w", "1 h 20", "3h50", "h50m", "nan", "inf", "1e300d", "ten"}) {
     EXPECT_FALSE(ParseDuration(text).ok()) << text;
   }
   EXPECT_EQ(ParseDuration("1w").status().message(),

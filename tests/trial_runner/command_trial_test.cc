@@ -494,6 +494,108 @@ TEST_F(CommandTrialTest, AStopThatWaitsForItsTimeGivesWayToTheWorkersSignal) {
   EXPECT_LT(trial_->NextDeadline().value(), terminate_at);
 }
 
+// ---- a worker that leaves
+
+TEST_F(CommandTrialTest, OneWithoutCheckpointsIsToldAtOnceWhenItsWorkerLeaves) {
+  Reports(kFirst, 1);
+  Next<SendReport>();
+  Continue();
+  NextReply(kFirst);
+  trial_->OnLeave(Seconds(25), now_);
+  EXPECT_FALSE(Next<SignalProgram>().kill) << "it may save in a way of its own";
+  EXPECT_EQ(trial_->NextDeadline(), now_ + Milliseconds(24'500));
+  Exit(143);
+  EXPECT_EQ(Next<FinishAttempt>().end, std::nullopt);
+}
+
+TEST_F(CommandTrialTest, OneWithCheckpointsGoesOnToItsNextReportAndStopsThere) {
+  TrialStart start;
+  start.checkpoint_every = 1'000;
+  Begin(kByItself, start);
+  Reports(kFirst, 1, "/w/model.pt");
+  EXPECT_FALSE(Next<SendReport>().report.has_checkpoint);
+  Continue();
+  NextReply(kFirst);
+  trial_->OnLeave(Seconds(25), now_);
+  EXPECT_TRUE(IsIdle()) << "it finishes its iteration";
+  Reports(kFirst, 2, "/w/model.pt");
+  EXPECT_EQ(Next<SaveProgramCheckpoint>().iteration, 2) << "due or not";
+  trial_->OnSaved(CheckpointRef{"/a/0/checkpoint", 1, "00"});
+  EXPECT_TRUE(Next<SendReport>().report.has_checkpoint);
+  Continue();
+  EXPECT_EQ(NextReply(kFirst), "stop 2");
+  Exit(0);
+  EXPECT_EQ(Next<FinishAttempt>().end, std::nullopt);
+}
+
+TEST_F(CommandTrialTest, AReportWhoseCheckpointIsOnItsWayIsItsLastWhenItsWorkerLeaves) {
+  Reports(kFirst, 1, "/w/model.pt");
+  Next<SaveProgramCheckpoint>();
+  trial_->OnSaved(CheckpointRef{"/a/0/checkpoint", 1, "00"});
+  Next<SendReport>();
+  trial_->OnLeave(Seconds(25), now_);
+  Continue();
+  EXPECT_EQ(NextReply(kFirst), "stop 1");
+}
+
+TEST_F(CommandTrialTest, OneThatWentOnFromACheckpointIsExpectedToSave) {
+  TrialStart start;
+  start.checkpoint_path = "/a/0/checkpoint";
+  Begin(kByItself, start);
+  trial_->OnLeave(Seconds(25), now_);
+  EXPECT_TRUE(IsIdle());
+}
+
+TEST_F(CommandTrialTest, OneWhoseIterationIsTooLongIsToldBeforeItsWorkerGoes) {
+  Reports(kFirst, 1, "/w/model.pt");
+  Next<SaveProgramCheckpoint>();
+  trial_->OnSaved(CheckpointRef{"/a/0/checkpoint", 1, "00"});
+  Next<SendReport>();
+  Continue();
+  NextReply(kFirst);
+  trial_->OnLeave(Seconds(25), now_);
+  EXPECT_EQ(trial_->NextDeadline(), now_ + Milliseconds(20'000));
+  Pass(Seconds(20));
+  EXPECT_FALSE(Next<SignalProgram>().kill);
+  Pass(Milliseconds(4'499));
+  EXPECT_TRUE(IsIdle());
+  Pass(Milliseconds(1));
+  EXPECT_TRUE(Next<SignalProgram>().kill) << "before the worker kills the process that runs it";
+}
+
+TEST_F(CommandTrialTest, AShortGraceIsForTheProgramsOwnWayToSave) {
+  Reports(kFirst, 1, "/w/model.pt");
+  Next<SaveProgramCheckpoint>();
+  trial_->OnSaved(CheckpointRef{"/a/0/checkpoint", 1, "00"});
+  Next<SendReport>();
+  Continue();
+  NextReply(kFirst);
+  trial_->OnLeave(Milliseconds(limits::kKillGraceMs), now_);
+  EXPECT_FALSE(Next<SignalProgram>().kill);
+  EXPECT_EQ(trial_->NextDeadline(), now_ + Milliseconds(limits::kKillGraceMs - 500));
+}
+
+TEST_F(CommandTrialTest, ARankEndsAtOnceSinceOthersWouldGoOnWithoutIt) {
+  TrialStart start;
+  start.world_size = 2;
+  start.checkpoint_path = "/a/0/checkpoint";
+  Begin(kByItself, start);
+  trial_->OnLeave(Seconds(25), now_);
+  EXPECT_FALSE(Next<SignalProgram>().kill);
+}
+
+TEST_F(CommandTrialTest, OneThatHasEndedSaysHowAlthoughItsWorkerLeaves) {
+  Begin(kByRegex);
+  Prints("acc: 1\nacc: 2\n");
+  Next<SendReport>();
+  Exit(0);
+  trial_->OnLeave(Seconds(25), now_);
+  Continue();
+  Next<SendReport>();
+  Continue();
+  EXPECT_EQ(NextEnd().outcome, Outcome::kCompleted);
+}
+
 // ---- ends
 
 TEST_F(CommandTrialTest, StatusZeroWithAReportOfTheMetricCompletes) {

@@ -120,6 +120,9 @@ class WorkerCoreTest : public testing::Test {
       if (const auto* const leave = std::get_if<LeaveLane>(&read->message)) {
         return "leave" + to + (leave->at_once ? " now" : " soon");
       }
+      if (const auto* const leave = std::get_if<LeaveWithin>(&read->message)) {
+        return "leave" + to + " within " + std::to_string(leave->ms);
+      }
       const ReportAnswer answer = std::get<ReportAnswer>(read->message);
       return "answer" + to + (answer == ReportAnswer::kContinue ? " continue" : " stop");
     }

@@ -547,6 +547,92 @@ TEST_F(WorkerCoreTest, AWorkerThatIsDrainedGivesItsTrialsBackAndSaysGoodbye) {
   EXPECT_THAT(Effects(), ElementsAre("ended 0 preempted", "goodbye", "exit 0"));
 }
 
+// ---- a machine that goes
+
+class WorkerOfSpotMachine : public WorkerCoreTest {
+ protected:
+  void Join(const std::string& trainable, std::optional<Instant> leave_at = {}) {
+    WorkerCore::Options options{Greeting(), false, ""};
+    options.grace = Seconds(25);
+    options.leave_at = leave_at;
+    core_.emplace(std::move(options));
+    core_->Begin();
+    Tell(WelcomeTo({SweepOf(trainable)}));
+    Tell(Start(Ref(0, 1, 1)));
+    Effects();
+    Notes();
+  }
+  static constexpr char kCurve[] = R"({"curve":{"value":"x"}})";
+  static constexpr char kCommand[] = R"({"command":["x"]})";
+};
+
+TEST_F(WorkerOfSpotMachine, ANoticeEndsItAsADrainDoes) {
+  Join(kCurve);
+  core_->OnNotice("EC2 takes this spot machine back", now_);
+  EXPECT_THAT(Effects(), ElementsAre("term 1"));
+  EXPECT_THAT(Notes(), ElementsAre("draining (EC2 takes this spot machine back): 1 running trial "
+                                   "goes back to the tuner"));
+  Tell(Start(Ref(2, 1, 3)));
+  EXPECT_THAT(Effects(), ElementsAre("ended 2 preempted: the worker is ending"));
+  core_->OnNotice("EC2 takes this spot machine back", now_);
+  core_->OnTerminate(now_);
+  EXPECT_THAT(Effects(), ElementsAre()) << "it goes already";
+  Ended(1, {0, "SIGTERM", ""});
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 preempted", "goodbye", "exit 0"));
+}
+
+TEST_F(WorkerOfSpotMachine, WhatRunsHasTheGraceToSave) {
+  Join(kCurve);
+  core_->OnNotice("it goes", now_);
+  Effects();
+  Pass(Milliseconds(24'999));
+  EXPECT_THAT(Effects(), Each("heartbeat"));
+  Pass(Milliseconds(1));
+  EXPECT_THAT(Effects(), Contains("kill 1"));
+}
+
+TEST_F(WorkerOfSpotMachine, AProgramIsAskedByItsRunnerToLeaveWithinTheGrace) {
+  for (const bool is_drained : {false, true}) {
+    Join(kCommand);
+    if (is_drained) {
+      Tell(Shutdown{"tune drain"});
+    } else {
+      core_->OnNotice("it goes", now_);
+    }
+    EXPECT_THAT(Effects(), ElementsAre("leave 1 within 25000"));
+    Line(1, kReport);
+    EXPECT_THAT(Effects(), ElementsAre("report 0 sequence 1")) << "it is heard";
+    Answer(Ref(0, 1, 1), 1, ReportAnswer::kContinue);
+    EXPECT_THAT(Effects(), ElementsAre("answer 1 continue"));
+    Ended(1, {1, "", ""});
+    EXPECT_THAT(Effects(), ElementsAre("ended 0 preempted", "goodbye", "exit 0"));
+  }
+}
+
+TEST_F(WorkerOfSpotMachine, AnInterruptedSweepIsNotGivenThatTime) {
+  Join(kCommand);
+  Tell(Shutdown{"", true});
+  EXPECT_THAT(Effects(), ElementsAre("term 1"));
+}
+
+TEST_F(WorkerOfSpotMachine, OutOfReachOfItsTunerItWaitsForNothing) {
+  Join(kCommand);
+  LoseTuner();
+  core_->OnNotice("it goes", now_);
+  EXPECT_THAT(Effects(), ElementsAre("leave 1 within 5000"));
+}
+
+TEST_F(WorkerOfSpotMachine, ItLeavesByItselfAfterTheTimeItWasGiven) {
+  Join(kCurve, now_ + Seconds(0.5));
+  EXPECT_EQ(core_->NextDeadline(), now_ + Seconds(0.5));
+  Pass(Milliseconds(499));
+  EXPECT_THAT(Notes(), ElementsAre());
+  Pass(Milliseconds(1));
+  EXPECT_THAT(Effects(), ElementsAre("term 1"));
+  EXPECT_THAT(Notes(), ElementsAre("draining (its time is over): 1 running trial "
+                                   "goes back to the tuner"));
+}
+
 TEST_F(WorkerCoreTest, AWorkerTellsWhatItDoes) {
   core_.emplace(WorkerCore::Options{Greeting(), false, ""});
   core_->Begin();

@@ -220,6 +220,10 @@ void CommandRunner::Wait(Attempt& attempt) {
     Result<std::optional<ToTrial>> message = worker_.Take();
     if (!message.ok()) LeaveWithAll();
     if (!*message) break;
+    if (const auto* const leave = std::get_if<LeaveWithin>(&**message)) {
+      attempt.trial.OnLeave(Milliseconds(leave->ms), clock_.Now());
+      continue;
+    }
     const auto* const answer = std::get_if<ReportAnswer>(&**message);
     if (answer == nullptr) LeaveWithAll();
     attempt.trial.OnAnswer(*answer, clock_.Now());

@@ -60,7 +60,8 @@ CommandTrial::CommandTrial(const TrialStart& start, const CommandSpec& spec)
       output_(spec.output_rules(), wanted_, start.constrained),
       shall_save_(start.saves_first),
       last_iteration_(start.from_iteration),
-      missing_names_(metric_names_) {}
+      missing_names_(metric_names_),
+      has_checkpoints_(!start.checkpoint_path.empty()) {}
 
 std::vector<CommandEffect> CommandTrial::TakeEffects() { return std::exchange(effects_, {}); }
 
@@ -221,6 +222,7 @@ bool CommandTrial::Begin(Pending& pending) {
   report_.note = pending.note;
   report_.reading = pending.reading;
   const bool is_due = iteration % checkpoint_every_ == 0 || shall_save_ || is_told_to_end_;
+  has_checkpoints_ = has_checkpoints_ || !pending.report.checkpoint.empty();
   is_saving_ = !pending.report.checkpoint.empty() && is_due;
   if (is_saving_) effects_.push_back(SaveProgramCheckpoint{pending.report.checkpoint, iteration});
   return true;
@@ -310,7 +312,7 @@ void CommandTrial::OnDiskFull(const std::string& folder, const Status& status) {
 void CommandTrial::OnAnswer(ReportAnswer answer, Instant now) {
   if (!under_way_ || is_saving_) return;
   const Pending pending = *std::exchange(under_way_, std::nullopt);
-  const bool stops = !GoesOn(answer);
+  const bool stops = !GoesOn(answer) || (leaves_once_saved_ && report_.has_checkpoint);
   shall_save_ = answer == ReportAnswer::kSave;
   // The program waits for this answer: what it printed before has been read.
   if (pending.client.value != 0) tail_.Mark();

@@ -107,6 +107,9 @@ class CommandTrial {
   // The worker's SIGTERM, which the program's group got too. The worker is patient for
   // limits::kKillGraceMs.
   void OnTerminate(Instant now);
+  // The worker leaves within that time. A program whose reports have checkpoints goes on to its
+  // next one, which is saved, and is told to stop there; any other gets SIGTERM, and that time.
+  void OnLeave(Duration within, Instant now);
   // After all of its output.
   void OnProgramEnded(ProgramEnd end);
   void OnTime(Instant now);
@@ -184,6 +187,8 @@ class CommandTrial {
   bool has_taken_metric_ = false;  // A report of the metric, in this attempt.
   bool is_told_to_stop_ = false;
   bool is_told_to_end_ = false;
+  bool has_checkpoints_;            // Its reports have, or those of an earlier attempt had.
+  bool leaves_once_saved_ = false;  // It is told to stop with its next checkpoint.
   std::optional<Instant> terminate_at_;
   std::optional<Instant> kill_at_;
   std::optional<ProgramEnd> program_end_;

@@ -19,7 +19,8 @@ constexpr Duration kStopPatience = Milliseconds(limits::kStopGraceMs - 2 * limit
 constexpr Duration kKillGrace = Milliseconds(limits::kKillGraceMs);
 // What the worker gives a trial that it ends, but for a head start: what has left the group would
 // outlive the worker's SIGKILL.
-constexpr Duration kEndGrace = Milliseconds(limits::kKillGraceMs - 500);
+constexpr Duration kHeadStart = Milliseconds(500);
+constexpr Duration kEndGrace{kKillGrace.us - kHeadStart.us};
 
 std::string WithTail(std::string text, const OutputTail& tail) {
   const std::string cause = tail.Cause();
@@ -55,12 +56,28 @@ void CommandTrial::OnTerminate(Instant now) {
   kill_at_ = std::min(kill_at_.value_or(now + kEndGrace), now + kEndGrace);
 }
 
+void CommandTrial::OnLeave(Duration within, Instant now) {
+  if (is_told_to_end_ || program_end_) return;
+  is_told_to_end_ = true;
+  terminate_at_.reset();
+  const Instant kill_at = now + std::max(kEndGrace, Duration{within.us - kHeadStart.us});
+  // Of several ranks the others would go on without the one that saves.
+  leaves_once_saved_ = has_checkpoints_ && world_size_ == 1 && !is_told_to_stop_ && !kill_at_ &&
+                       within > kKillGrace + kEndGrace;
+  if (leaves_once_saved_) {
+    terminate_at_ = kill_at + Duration{-kEndGrace.us};
+    return;
+  }
+  effects_.push_back(SignalProgram{false});
+  kill_at_ = std::min(kill_at_.value_or(kill_at), kill_at);
+}
+
 void CommandTrial::OnTime(Instant now) {
   if (program_end_) return;
   if (terminate_at_ && now >= *terminate_at_) {
     terminate_at_.reset();
     effects_.push_back(SignalProgram{false});
-    kill_at_ = now + kKillGrace;
+    kill_at_ = now + (is_told_to_end_ ? kEndGrace : kKillGrace);
   }
   if (kill_at_ && now >= *kill_at_) {
     kill_at_.reset();

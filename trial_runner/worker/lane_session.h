@@ -66,6 +66,8 @@ class LaneSession {
   std::optional<LaneEvent> On(int64_t lane, TrialStart& start);
   std::optional<LaneEvent> On(int64_t lane, ReportAnswer answer);
   std::optional<LaneEvent> On(int64_t lane, const LeaveLane& leave);
+  // Its worker says that to processes of users' programs alone.
+  static std::optional<LaneEvent> On(int64_t, const LeaveWithin&) { return std::nullopt; }
   void ChooseSpeaker();
   void LetSigtermIfSaved();
 

@@ -42,7 +42,7 @@ void OfferToBeEndedFirst() {
 void UseDefaultSignals() {
   struct sigaction default_action = {};
   default_action.sa_handler = SIG_DFL;
-  for (const int signal : {SIGPIPE, SIGINT, SIGHUP, SIGTERM, SIGCHLD}) {
+  for (const int signal : {SIGPIPE, SIGINT, SIGHUP, SIGTERM, SIGUSR1, SIGCHLD}) {
     sigaction(signal, &default_action, nullptr);
   }
   sigset_t none;

@@ -32,6 +32,7 @@
 #include "trial_runner/worker/device_watch.h"
 #include "trial_runner/worker/find_tuner.h"
 #include "trial_runner/worker/left_behind.h"
+#include "trial_runner/worker/notice_watch.h"
 #include "trial_runner/worker/own_address.h"
 #include "trial_runner/worker/package_fetcher.h"
 #include "trial_runner/worker/process_tree.h"
@@ -40,6 +41,8 @@
 
 namespace tune {
 namespace {
+
+constexpr Duration kDrainGrace = Seconds(25);  // Unless a person says.
 
 std::string OwnName() {
   const std::string name = HostName();
@@ -83,6 +86,7 @@ struct Prepared {
   std::string cache;  // Absolute, or empty.
   int64_t cache_budget_bytes = kCacheBudgetBytes;
   std::unique_ptr<DeviceInventory> inventory;
+  std::unique_ptr<NoticeSource> notice;
 };
 
 Status FindDevices(const WorkerOptions& options, Prepared& prepared) {
@@ -94,6 +98,32 @@ Status FindDevices(const WorkerOptions& options, Prepared& prepared) {
   TUNE_ASSIGN_OR_RETURN(prepared.core.hello.capacity.devices,
                         OfferedDevices(options.gpu_count, found.visible, found.has_any));
   prepared.inventory = std::move(found.inventory);
+  return OkStatus();
+}
+
+// When it leaves, and where it hears that it has to. A tuner's own worker is the tuner's matter.
+Status FindLeaving(const WorkerOptions& options, Prepared& prepared) {
+  if (options.is_local) return OkStatus();
+  prepared.core.grace = kDrainGrace;
+  if (!options.grace.empty()) {
+    const Result<Duration> grace = ParseDuration(options.grace);
+    if (!grace.ok()) return InvalidArgument("--grace: " + grace.status().message());
+    prepared.core.grace = *grace;
+  }
+  if (!options.drain_after.empty()) {
+    const Result<Duration> time = ParseDuration(options.drain_after);
+    if (!time.ok()) return InvalidArgument("--drain-after: " + time.status().message());
+    prepared.core.leave_at = RealClock().Now() + *time;
+  }
+  if (options.notice.empty()) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const NoticeName name, ParseNotice(options.notice));
+  std::shared_ptr<HttpTransport> transport;
+  if (name.kind == NoticeKind::kEc2 || name.kind == NoticeKind::kGce) {
+    Result<std::unique_ptr<CurlTransport>> made = CurlTransport::Make("");
+    if (!made.ok()) return InvalidArgument("--notice: " + made.status().message());
+    transport = *std::move(made);
+  }
+  prepared.notice = MakeNoticeSource(name, EnvironmentText, std::move(transport));
   return OkStatus();
 }
 
@@ -137,6 +167,7 @@ Result<Prepared> Prepare(const WorkerOptions& options) {
   prepared.core.hello = MakeHello(options);
   if (!options.is_local) MarkSession(prepared);
   TUNE_RETURN_IF_ERROR(FindDevices(options, prepared));
+  TUNE_RETURN_IF_ERROR(FindLeaving(options, prepared));
   const WorkerCapacity& capacity = prepared.core.hello.capacity;
   if (!options.is_local && capacity.cpu_milli == 0 && capacity.devices.empty()) {
     return InvalidArgument("--cpus 0 and no GPU: no trial could ever run here; offer CPUs or GPUs");
@@ -168,10 +199,11 @@ void BlockSignals(bool is_local) {
   if (is_local) {
     ::signal(SIGINT, SIG_IGN);
     ::signal(SIGHUP, SIG_IGN);
+    ::signal(SIGUSR1, SIG_IGN);  // Slurm may send it to all that runs in a job.
   }
   sigset_t watched;
   sigemptyset(&watched);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) {
     if (!IsIgnored(signal)) sigaddset(&watched, signal);
   }
   pthread_sigmask(SIG_BLOCK, &watched, nullptr);
@@ -201,6 +233,15 @@ int RunWorker(const WorkerOptions& options) {
   const auto dial = [&prepared](const PackageName& package, int64_t offset) {
     return std::make_unique<PackageChannel>(prepared->tuner, package, offset);
   };
+  std::optional<NoticeWatch> notices;
+  if (prepared->notice != nullptr) {
+    notices.emplace(std::move(prepared->notice),
+                    NoticeWatch::Listener{
+                        [&inbox](std::string why) { inbox.OnNotice(std::move(why)); },
+                        [](const std::string& text) {
+                          std::fprintf(stderr, "tune worker: %s\n", PrintableLines(text).c_str());
+                        }});
+  }
   // A large cache takes a while to look through.
   std::thread trimmer;
   if (!options.is_local) {

@@ -20,7 +20,10 @@ struct WorkerOptions {
   std::string prewarm;    // "curve" or "food11": a trial process that starts before the tuner says
                           // what to run.
   std::string cache;      // For what other sweeps can use too; empty: nothing is kept.
-  std::string cache_budget;    // "20GB"; empty: the default (package/cache_trim.h).
+  std::string cache_budget;  // "20GB"; empty: the default (package/cache_trim.h).
+  std::string notice;  // Where it hears that its machine goes (notice_source.h); empty: nowhere.
+  std::string grace;   // "25s"; empty: the default.
+  std::string drain_after;     // "3h50m"; empty: never.
   std::string program_folder;  // Of the trial programs; empty: where this program is.
 };
 
@@ -29,7 +32,7 @@ struct WorkerOptions {
 // or when the tuner refuses this worker. Prints at most one line about each.
 //
 // Thread rule: from the main thread, before the program has started any other; it blocks SIGTERM,
-// SIGINT and SIGHUP for good and answers SIGTERM (and, unless local, SIGINT and SIGHUP) by giving
+// SIGINT, SIGHUP and SIGUSR1 for good and answers SIGTERM (and, unless local, the others) by giving
 // its attempts back.
 int RunWorker(const WorkerOptions& options);
 

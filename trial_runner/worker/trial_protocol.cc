@@ -387,6 +387,10 @@ std::string EncodeLeave(bool at_once, int64_t lane) {
   return BeginLine(lane) + R"("leave":")" + (at_once ? "now" : "soon") + "\"}\n";
 }
 
+std::string EncodeLeaveWithin(int64_t ms) {
+  return R"({"leave_within_ms":)" + std::to_string(ms) + "}\n";
+}
+
 std::string EncodeReport(const Report& report, int64_t lane) {
   std::string out = BeginLine(lane) + R"("report":{)";
   Int("iteration", report.iteration, out);
@@ -455,7 +459,11 @@ Result<OfLane<ToLane>> ParseToLane(std::string_view line) {
       return OfLane<ToLane>{envelope.lane, LeaveLane{when == "now"}};
     }
   }
-  return InvalidArgument("expected \"start\", \"answer\", or of a lane \"leave\"");
+  if (entry.value.is_int() && entry.key == "leave_within_ms" && envelope.lane == 0) {
+    return OfLane<ToLane>{0, LeaveWithin{entry.value.AsInt()}};
+  }
+  return InvalidArgument(
+      "expected \"start\", \"answer\", \"leave_within_ms\", or of a lane \"leave\"");
 }
 
 Result<FromTrial> ParseFromTrial(std::string_view line) {
@@ -470,6 +478,7 @@ Result<ToTrial> ParseToTrial(std::string_view line) {
   if (auto* const start = std::get_if<TrialStart>(&read.message)) {
     return ToTrial(std::move(*start));
   }
+  if (const auto* const leave = std::get_if<LeaveWithin>(&read.message)) return ToTrial(*leave);
   return ToTrial(std::get<ReportAnswer>(read.message));
 }
 

@@ -26,6 +26,10 @@
 //   {"answer": "continue"}      to the last report: go on; "save": go on, and the next report shall
 //       have a checkpoint, since the trial may be paused there; "stop" or "refused": end the
 //       attempt.
+//   {"leave_within_ms": 25000}  to a process that runs users' programs, in the place of SIGTERM:
+//   the
+//       worker leaves, and this attempt ends. As long as that it may finish, save and report the
+//       iteration that it is at.
 // Process to worker:
 //   {"report": {"iteration": 1, "metrics": {"val_loss": 0.5}, "final": false,
 //               "checkpoint": {"path": "/...", "bytes": 4096, "checksum": "00ff"}}}
@@ -115,9 +119,14 @@ struct LeaveLane {
   bool at_once = false;
 };
 
+// End the only attempt, since its worker leaves.
+struct LeaveWithin {
+  int64_t ms = 0;
+};
+
 using FromTrial = std::variant<Report, TrialEnd>;
-using ToTrial = std::variant<TrialStart, ReportAnswer>;
-using ToLane = std::variant<TrialStart, ReportAnswer, LeaveLane>;
+using ToTrial = std::variant<TrialStart, ReportAnswer, LeaveWithin>;
+using ToLane = std::variant<TrialStart, ReportAnswer, LeaveLane, LeaveWithin>;
 
 // A message and the attempt that it is about: 0, which no line says, where there is but one.
 template <typename Message>
@@ -135,6 +144,7 @@ std::string EncodeStart(const SweepInfo& sweep, const StartAttempt& start,
                         int64_t lane = 0);
 std::string EncodeAnswer(ReportAnswer answer, int64_t lane = 0);
 std::string EncodeLeave(bool at_once, int64_t lane);
+std::string EncodeLeaveWithin(int64_t ms);
 std::string EncodeReport(const Report& report, int64_t lane = 0);
 std::string EncodeEnd(const TrialEnd& end, int64_t lane = 0);
 

@@ -66,6 +66,12 @@ void TunerInbox::OnDevices(std::vector<DeviceReading> readings) {
   Announce();
 }
 
+void TunerInbox::OnNotice(std::string why) {
+  const std::lock_guard lock(mutex_);
+  content_.notice = std::move(why);
+  Announce();
+}
+
 void TunerInbox::Announce() {
   const uint64_t one = 1;
   TUNE_CHECK(write(event_.get(), &one, sizeof one) == sizeof one);

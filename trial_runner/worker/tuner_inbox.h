@@ -33,6 +33,8 @@ class TunerInbox final : public TunerSink {
   void OnLogSent(const AttemptRef& ref, const Status& sent);
   // From the thread that watches the devices.
   void OnDevices(std::vector<DeviceReading> readings);
+  // From the one that listens for notices: the machine is about to be taken away, and why.
+  void OnNotice(std::string why);
 
   // Readable when there is something to take.
   int event_fd() const { return event_.get(); }
@@ -51,6 +53,7 @@ class TunerInbox final : public TunerSink {
     std::vector<SendLog> files_sent;
     std::vector<std::pair<AttemptRef, Status>> logs_sent;
     std::optional<std::vector<DeviceReading>> devices;  // The latest.
+    std::optional<std::string> notice;
   };
   Content Take();
 

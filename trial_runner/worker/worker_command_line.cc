@@ -31,6 +31,17 @@ void AddWorkerOptions(CLI::App& app, WorkerOptions& options, double& cpus) {
                  "How large it may become: what was used least is removed when the worker starts "
                  "(default: 50GiB)")
       ->type_name("SIZE");
+  app.add_option("--notice", options.notice,
+                 "Where it hears that its machine is about to be taken away: ec2, gce, file:PATH "
+                 "(appears) or command:TEXT (ends with status 0); it then leaves as after tune "
+                 "drain, SIGTERM or SIGUSR1")
+      ->type_name("SOURCE");
+  app.add_option("--grace", options.grace,
+                 "How long its trials may take to save and leave then (default: 25s)")
+      ->type_name("TIME");
+  app.add_option("--drain-after", options.drain_after,
+                 "Leave in order so long after its start, such as 3h50m of a job of four hours")
+      ->type_name("TIME");
   app.add_flag("--local", options.is_local, "Ends, with all its trials, when the tuner is gone");
   app.add_option("--prewarm", options.prewarm, "Start a trial process of this trainable at once")
       ->type_name("KIND");

@@ -147,8 +147,7 @@ void WorkerCore::On(const Shutdown& message, Instant now) {
                                  "goes on and says how to join again"
                                : "the sweep is over");
   } else {
-    if (!goodbye_) goodbye_ = Goodbye{message.why};
-    TellOfDraining(message.why);
+    return Drain(message.why, message.why, now);
   }
   Wind(now);
 }
@@ -309,6 +308,9 @@ void WorkerCore::OnTime(Instant now) {
   }
   for (auto& [id, process] : processes_) CheckDeadlines(id, process, now);
   GiveUpLate(now);
+  if (options_.leave_at && now >= *options_.leave_at) {
+    Drain("its time is over", "its time is over (--drain-after)", now);
+  }
 }
 
 void WorkerCore::CheckDeadlines(ProcessId id, Process& process, Instant now) {
@@ -369,6 +371,7 @@ std::optional<Instant> WorkerCore::NextDeadline() const {
     consider(reconnect_at_);
     if (!IsAway()) consider(std::max(last_heard_, connected_at_) + SilenceMax());
   }
+  if (!is_winding_down_) consider(options_.leave_at);
   for (const auto& [id, sweep] : sweeps_) consider(sweep.tries_again);
   for (const auto& [ref, left] : lingering_) {
     if (left.running.keeping) consider(left.running.kept_by);

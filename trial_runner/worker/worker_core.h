@@ -39,6 +39,7 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/limits.h"
 #include "core/status.h"
 #include "core/time.h"
 #include "core/value.h"
@@ -63,6 +64,10 @@ class WorkerCore {
     std::string address = {};     // Of this machine, as other workers reach it.
     // Of ranks that are all here, and of such as are on other workers too.
     DeviceEnvironment near_ranks = {}, spread_ranks = {};
+    // What trials have to end in when the worker leaves while its sweeps go on: until then they may
+    // save, and what they saved may be sent.
+    Duration grace = Milliseconds(limits::kKillGraceMs);
+    std::optional<Instant> leave_at = {};  // It leaves by itself then.
     // Whether a variable is set here; null: all are.
     std::function<bool(const std::string& name)> has_variable = {};
     // A port of this machine that a program is to listen on, as long as the claim lives; null where
@@ -78,6 +83,8 @@ class WorkerCore {
   // The connection ended.
   void OnTunerGone(const Status& reason, Instant now);
   void OnTerminate(Instant now);  // SIGTERM to the worker.
+  // Its machine is about to be taken away: why, for people.
+  void OnNotice(const std::string& why, Instant now);
 
   void OnProcessLine(ProcessId process, std::string_view line, Instant now);
   // It sent more than a line may hold.
@@ -225,6 +232,7 @@ class WorkerCore {
              Instant now);
   void GiveBack(ProcessId id, Process& process, int64_t lane, bool at_once, Instant now);
   void GiveBackAll(ProcessId id, Process& process, const TrialEnd& end, bool at_once, Instant now);
+  void Drain(const std::string& why, const std::string& goodbye, Instant now);
   void Wind(Instant now);
   // It can run nothing (of a sweep), for a reason that a person must mend.
   void LeaveUnfit(const std::string& text, Instant now);
@@ -277,7 +285,8 @@ class WorkerCore {
   int64_t reconnect_count_ = 0;          // In a row.
   std::optional<Instant> next_heartbeat_;
   bool is_winding_down_ = false;
-  std::optional<Goodbye> goodbye_;  // What it says when it ends by its own wish.
+  std::optional<Instant> leave_by_;  // It drains, and is gone by then.
+  std::optional<Goodbye> goodbye_;   // What it says when it ends by its own wish.
   bool has_exited_ = false;
   int wind_status_ = 0;  // The exit status once nothing runs any more.
   std::vector<Effect> effects_;

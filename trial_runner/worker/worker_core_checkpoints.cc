@@ -190,12 +190,13 @@ void WorkerCore::OnCheckpointWaits(const AttemptRef& ref, const std::string& why
   }
 }
 
-// It was told to end: what it has saved is still kept, for a while; for a shorter one where the
-// store is away.
+// It was told to end: what it has saved is still kept, for a while (as long as a worker that leaves
+// has time); for a shorter one where the store is away.
 void WorkerCore::LimitKeeping(Running& running, Instant now) const {
   if (!IsInBucket(running.start.ref)) return;
   const bool is_away = waits_.contains(running.start.ref);
-  const Instant by = now + Milliseconds(is_away ? limits::kKillGraceMs : limits::kUploadGraceMs);
+  Instant by = now + Milliseconds(is_away ? limits::kKillGraceMs : limits::kUploadGraceMs);
+  if (!is_away && leave_by_) by = *leave_by_;
   running.kept_by = running.kept_by ? std::min(*running.kept_by, by) : by;
 }
 

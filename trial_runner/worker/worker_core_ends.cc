@@ -1,8 +1,10 @@
 // How the worker ends attempts and processes, what it says of them, and its own end.
+#include <algorithm>
 #include <utility>
 
 #include "core/counted.h"
 #include "core/limits.h"
+#include "trial_runner/trial_programs.h"
 #include "trial_runner/worker/worker_core.h"
 
 namespace tune {
@@ -164,8 +166,14 @@ void WorkerCore::Doom(ProcessId id, Process& process, bool at_once, Instant now)
     process.kill_at.reset();
   } else {
     process.kill_at = now + Milliseconds(limits::kKillGraceMs);
+    if (leave_by_) process.kill_at = std::max(*process.kill_at, *leave_by_);
   }
-  effects_.push_back(SignalProcess{id, at_once});
+  if (!at_once && leave_by_ && RunsUserPrograms(process.program)) {
+    const int64_t left_ms = (*process.kill_at - now).us / 1000;
+    effects_.push_back(WriteToProcess{id, EncodeLeaveWithin(left_ms)});
+  } else {
+    effects_.push_back(SignalProcess{id, at_once});
+  }
 }
 
 // The process goes. The end of the attempt that is the reason is known, and of the only one; nobody
@@ -218,14 +226,24 @@ void WorkerCore::GiveBackAll(ProcessId id, Process& process, const TrialEnd& end
   Doom(id, process, at_once, now);
 }
 
-void WorkerCore::OnTerminate(Instant now) {
-  if (!goodbye_) goodbye_ = Goodbye{"it was told to end"};
-  TellOfDraining("told to end");
+void WorkerCore::OnTerminate(Instant now) { Drain("told to end", "it was told to end", now); }
+
+void WorkerCore::OnNotice(const std::string& why, Instant now) {
+  const std::string text = CutError(why);
+  Drain(text, text, now);
+}
+
+// It leaves its sweeps, which go on elsewhere.
+void WorkerCore::Drain(const std::string& why, const std::string& goodbye, Instant now) {
+  if (is_winding_down_ || has_exited_) return;
+  if (!goodbye_) goodbye_ = Goodbye{goodbye};
+  TellOfDraining(why);
+  // Out of reach nothing can be saved.
+  leave_by_ = now + (IsAway() ? Milliseconds(limits::kKillGraceMs) : options_.grace);
   Wind(now);
 }
 
 void WorkerCore::TellOfDraining(const std::string& why) {
-  if (is_winding_down_ || has_exited_) return;
   const std::string trials = Counted(static_cast<int64_t>(running_count_), "running trial");
   std::string fate = "no trial runs";
   if (running_count_ > 0 && IsAway()) {

@@ -61,7 +61,7 @@ WorkerLoop::WorkerLoop(WorkerCore& core, TunerInbox& inbox, const Clock& clock,
       oom_kill_files_(FindOomKillFiles()) {
   sigset_t watched;
   sigemptyset(&watched);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&watched, signal);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&watched, signal);
   signals_ = FileDescriptor(signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
   TUNE_CHECK(epoll_.is_open() && signals_.is_open());
   Watch(inbox_.event_fd(), Tag(kInbox), EPOLLIN);
@@ -188,6 +188,7 @@ void WorkerLoop::HandleInbox() {
   for (const SendLog& last : content.files_sent) logs_->Send(last);
   for (const auto& [ref, sent] : content.logs_sent) core_.OnLogSent(ref, sent);
   if (content.devices) core_.OnDevicesSeen(Interpret(*content.devices), clock_.Now());
+  if (content.notice) core_.OnNotice(*content.notice, clock_.Now());
   if (!content.closed) return;
   is_link_closed_ = true;
   core_.OnTunerGone(*content.closed, clock_.Now());

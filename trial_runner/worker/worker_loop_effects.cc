@@ -194,6 +194,7 @@ void WorkerLoop::Do(const ConnectToTuner&) {
   for (auto& [ref, copy] : left.obtained) inbox_.OnCheckpointObtained(ref, std::move(copy));
   for (const SendLog& last : left.files_sent) inbox_.OnFilesSent(last);
   for (const auto& [ref, sent] : left.logs_sent) inbox_.OnLogSent(ref, sent);
+  if (left.notice) inbox_.OnNotice(*std::move(left.notice));
   to_send_.clear();
   is_link_closed_ = false;
   link_ = (*connect_)(inbox_);

@@ -224,7 +224,14 @@ TEST_P(CloudScript, ExampleMakesAMachineOnceAndListsAndRemovesIt) {
   EXPECT_EQ(ReadBytes(folder.path() + "/names"), "tune-x-1\n");
   EXPECT_EQ(ReadBytes(folder.path() + "/script"),
             "#!/bin/sh\nexport TUNE_JOIN='tune1_secret'\ntune worker --connect 'head:7443' --name "
-            "'tune-x-1' --cpus '8' --gpus '1'\npoweroff\n");
+            "'tune-x-1' --cpus '8' --gpus '1'" +
+                std::string(name == std::string("gcloud")
+                                ? " --notice gce"
+                                : " --notice \"command:curl -sf -H Metadata:true "
+                                  "'http://169.254.169.254/metadata/"
+                                  "scheduledevents?api-version=2020-07-01' | grep -q Preempt\"") +
+                "\npoweroff\n")
+      << "a spot machine hears that it is taken away";
   const Result<std::vector<Machine>> machines = engine->List();
   ASSERT_TRUE(machines.ok()) << machines.status().message();
   ASSERT_THAT(*machines, SizeIs(1));
