@@ -1,6 +1,7 @@
 # Commands to a living sweep: what is asked and answered, and the socket between.
 tune_library(tune_control
   SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/control/asker.cc
     ${CMAKE_CURRENT_LIST_DIR}/control/control_client.cc
     ${CMAKE_CURRENT_LIST_DIR}/control/control_request.cc
     ${CMAKE_CURRENT_LIST_DIR}/control/control_server.cc

@@ -39,7 +39,10 @@ tune_library(tune_http
 tune_library(tune_page
   SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/cli/again_request.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/client_keys.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/command_output.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/kept_heads.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/login_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/outward_host.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/own_file.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/page_place.cc
@@ -67,4 +70,4 @@ tune_library(tune_page
     ${CMAKE_CURRENT_LIST_DIR}/page/sweep_course.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/sweep_summary.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/trial_rows.cc
-  DEPS tune_http tune_queries tune_package tune_housekeeping tune_tls tune_version tune_core_posix)
+  DEPS tune_http tune_queries tune_package tune_housekeeping tune_control tune_tls tune_version tune_core_posix)

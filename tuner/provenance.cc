@@ -60,6 +60,7 @@ std::string EncodeProvenance(const Provenance& provenance) {
     value.Set("package", std::move(package));
   }
   if (provenance.is_elsewhere) value.Set("elsewhere", true);
+  if (!provenance.by.empty()) value.Set("by", provenance.by);
   if (!provenance.submission.empty()) value.Set("submission", provenance.submission);
   if (provenance.git) {
     Value git = Value::MakeMap();
@@ -98,6 +99,7 @@ Result<Provenance> DecodeProvenance(std::string_view text) {
   }
   const Value* const elsewhere = value.Find("elsewhere");
   provenance.is_elsewhere = elsewhere != nullptr && elsewhere->is_bool() && elsewhere->AsBool();
+  provenance.by = TextAt(value, "by");
   provenance.submission = TextAt(value, "submission");
   if (const Value* const git = MapAt(value, "git")) {
     const Value* const dirty = git->Find("dirty");

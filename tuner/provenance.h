@@ -44,6 +44,7 @@ struct Provenance {
   PackageName package;                // Of the working folder, as a head keeps it; mostly none.
   bool is_elsewhere =
       false;               // `folder` is on another machine than the head's, which has the package.
+  std::string by;          // By whose key it was submitted to a head; mostly none.
   std::string submission;  // By which a head knows that it was given before; mostly none.
   std::optional<GitState> git;    // Of that folder; nothing: it is in no repository.
   std::optional<DataState> data;  // Nothing: the trainable reads none.

@@ -24,6 +24,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/setting_text.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/status_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/stored_checkpoint.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/stored_changes.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/stored_doubts.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/stored_importance.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/stored_snapshot.cc

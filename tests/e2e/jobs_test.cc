@@ -73,7 +73,7 @@ TEST(Jobs, OneThatIsSubmittedAgainIsFollowedToItsStatus) {
   EXPECT_EQ(RunTune(folder, {"wait", "ill-3"}).exit_status, 7);
   const ProgramResult wrong = RunTune(folder, {"submit", "--again", "ill", "--samples", "0"});
   EXPECT_EQ(wrong.exit_status, 2);
-  EXPECT_THAT(wrong.err, HasSubstr("--set samples: read 0, expected"));
+  EXPECT_THAT(wrong.err, HasSubstr("--samples: read 0, expected"));
   const ProgramResult often = RunTune(folder, {"submit", "--again", "ill", "--samples", "3"});
   EXPECT_EQ(often.exit_status, 2);
   EXPECT_THAT(often.err, HasSubstr("samples: read 3, expected 1: ill is a job, which runs once"));

@@ -242,7 +242,7 @@ TEST_F(RemoteHead, WhatIsWrongIsSaidInALine) {
   refused({"list"}, "it has no key", "http://127.0.0.1:8080/");
   refused({"list"}, "nobody answers", "http://127.0.0.1:1/?key=abc");
   refused({"list"}, "over TLS alone", "http://192.0.2.7:8080/?key=abc");
-  refused({"run", "space.yaml"}, "works on a database of this machine");
+  refused({"gc"}, "works on a database of this machine");
   refused({"resume", "a", "--space", "a.yaml"}, "--space: is about files of the head's machine");
   here_.Write("mine.svg", "");
   refused({"plot", "a", "--svg", "mine.svg"}, "mine.svg is there already");

@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const auto& [name, value] : request.query) TUNE_CHECK(IsClean(name) && IsClean(value));
   }
   if (text.find(kKey) != std::string::npos || text.find(kViewerKey) != std::string::npos) return 0;
-  const tune::PageGuard guard({kKey, kViewerKey}, tune::PageRights::kAct,
+  const tune::PageGuard guard({kKey, kViewerKey}, nullptr, tune::PageRights::kAct,
                               tune::PageGuard::Channel::kPlain, [] { return "word"; });
   TUNE_CHECK(guard.Stop(request).has_value());
   request.cookie = text;

@@ -273,7 +273,7 @@ class OfASweep(unittest.TestCase):
         for path in ("/", "/api/v1/sweeps", "/nothing", "/?key=", "/?key=" + "0" * 32, "/?key=" + self.page.key[:-1]):
             with self.subTest(path):
                 answer, data = self.page.ask(path, key=False)
-                self.assertEqual((answer.status, json.loads(data)), (401, {"error": "open the address with the key that was printed when this page was started"}))
+                self.assertEqual((answer.status, json.loads(data)), (401, {"error": "open the address with the key that was printed when this page was started, or that tune tokens made for you"}))
         for header in ({"Cookie": f"tune_key_{self.page.port}=" + "0" * 32}, {"Cookie": "tune_key=" + self.page.key}, {"Authorization": self.page.key}, {"Authorization": "Bearer "}):
             self.assertEqual(self.page.ask("/", key=False, headers=header)[0].status, 401)
 
@@ -1023,7 +1023,7 @@ class ForClientsElsewhere(unittest.TestCase):
             for headers in ({}, {"Cookie": cookie, "Origin": own}, {"Authorization": "Bearer " + "0" * 32}):
                 answer, data = self.page.ask("/api/v1" + path, method="POST", key=False, body="{}",
                                              headers={"Content-Type": "application/json", **headers})
-                self.assertEqual((answer.status, json.loads(data)), (401, {"error": "the key that was sent is not one of this head's"}))
+                self.assertEqual((answer.status, json.loads(data)), (401, {"error": "the key that was sent is not one of this head's, or not any more; ask for another one (tune tokens create, on the head's machine)"}))
 
     def test_what_cannot_be_read_is_told_in_a_line(self):
         for body in ("", "{", "[]", "{}", '{"arguments": []}', '{"arguments": "list"}', '{"arguments": [1]}', '{"arguments": ["list"], "width": "x"}',
@@ -1199,6 +1199,7 @@ class ForClientsElsewhere(unittest.TestCase):
             self.over(name)
 
     def test_what_waits_is_told_with_whose_turn_it_is_and_why(self):
+        self.assertEqual(self.page.json("/me"), {"name": None, "role": "admin"})
         self.assertEqual(self.page.json("/queue"), {"is_told": True, "queue": []})
         for name in ("first", "second"):
             Path(self.folder, name + ".yaml").write_text(

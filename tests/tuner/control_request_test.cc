@@ -51,7 +51,12 @@ std::vector<ControlRequest> Samples() {
   cluster.verb = ControlVerb::kClusterSet;
   cluster.file = "/home/ada/lab.yaml";
   cluster.document = "{\"pools\":{}}";
-  return {pause, pause_all, unpause, stop, set, drain, state, note, submit, cluster};
+  ControlRequest by_user = stop;
+  by_user.by = Asker{"ada \"x\"", false};
+  ControlRequest by_page = stop;
+  by_page.by = Asker{"", true};
+  return {pause, pause_all, unpause, stop,    set,     drain,
+          state, note,      submit,  cluster, by_user, by_page};
 }
 
 TEST(ControlRequest, ComesBackAsItWasWritten) {

@@ -11,6 +11,8 @@ namespace {
 
 constexpr Duration kForgetAfter = Seconds(30 * 86'400);
 
+constexpr TokenRole kRoles[] = {TokenRole::kWorker, TokenRole::kViewer, TokenRole::kUser,
+                                TokenRole::kAdmin};
 constexpr char kRemedy[] = "; ask for another one (tune tokens --new, on the tuner's machine)";
 
 Value ToValue(const std::optional<Instant>& time) { return time ? Value(time->us) : Value(); }
@@ -21,6 +23,18 @@ Result<std::string> TextAt(const Value& map, std::string_view key) {
     return DataLoss("a token has no '" + std::string(key) + "'");
   }
   return value->AsString();
+}
+
+// What older programs wrote are workers'.
+Status ReadWhose(const Value& map, TokenRecord& record) {
+  const Value* const role = map.Find("role");
+  if (role == nullptr) return OkStatus();
+  const auto named = role->is_string() ? TokenRoleNamed(role->AsString()) : std::nullopt;
+  if (!named) return DataLoss("a token's 'role' is none");
+  record.role = *named;
+  if (record.role == TokenRole::kWorker) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(record.name, TextAt(map, "name"));
+  return OkStatus();
 }
 
 Result<std::optional<Instant>> TimeAt(const Value& map, std::string_view key) {
@@ -48,6 +62,27 @@ const char* TokenStateName(TokenState state) {
       return "revoked";
   }
   return "";
+}
+
+const char* TokenRoleName(TokenRole role) {
+  switch (role) {
+    case TokenRole::kWorker:
+      return "worker";
+    case TokenRole::kViewer:
+      return "viewer";
+    case TokenRole::kUser:
+      return "user";
+    case TokenRole::kAdmin:
+      return "admin";
+  }
+  return "";
+}
+
+std::optional<TokenRole> TokenRoleNamed(std::string_view name) {
+  for (const TokenRole role : kRoles) {
+    if (name == TokenRoleName(role)) return role;
+  }
+  return std::nullopt;
 }
 
 TokenState TokenRecord::StateAt(Instant now) const {
@@ -82,7 +117,7 @@ Status TokenList::Add(TokenRecord record) {
   });
   if (records_.size() >= limits::kJoinTokensMax) {
     return ResourceExhausted("there are " + std::to_string(records_.size()) +
-                             " join tokens, more are not kept; let some expire");
+                             " tokens, more are not kept; let some expire");
   }
   records_.push_back(std::move(record));
   return OkStatus();
@@ -114,6 +149,10 @@ std::string TokenList::ToText() const {
     one.Set("expires_us", record.expires_at.us);
     one.Set("revoked_us", ToValue(record.revoked_at));
     one.Set("last_used_us", ToValue(record.last_used_at));
+    if (record.role != TokenRole::kWorker) {
+      one.Set("role", TokenRoleName(record.role));
+      one.Set("name", record.name);
+    }
     list.AsList().push_back(std::move(one));
   }
   Value document = Value::MakeMap();
@@ -134,12 +173,16 @@ Result<TokenList> TokenList::Parse(std::string_view text) {
     TUNE_ASSIGN_OR_RETURN(record.expires_at, RequiredTimeAt(one, "expires_us"));
     TUNE_ASSIGN_OR_RETURN(record.revoked_at, TimeAt(one, "revoked_us"));
     TUNE_ASSIGN_OR_RETURN(record.last_used_at, TimeAt(one, "last_used_us"));
+    TUNE_RETURN_IF_ERROR(ReadWhose(one, record));
     list.records_.push_back(std::move(record));
   }
   return list;
 }
 
 Status MayJoin(const TokenRecord& record, Instant now) {
+  if (record.role != TokenRole::kWorker) {
+    return FailedPrecondition("the token " + record.id + " is no worker's" + kRemedy);
+  }
   switch (record.StateAt(now)) {
     case TokenState::kValid:
       return OkStatus();

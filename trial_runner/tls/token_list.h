@@ -1,5 +1,5 @@
-// The tokens of a tuner, as data: who may join, until when, and since when no more. Of a secret
-// only the hash of the key that is derived from it is here.
+// The tokens of a tuner, as data: which workers may join, which clients of its page may look or
+// act, until when, and since when no more. Of a secret only the hash of a key is here.
 //
 // Thread rule: values and pure functions.
 #pragma once
@@ -17,13 +17,21 @@ namespace tune {
 enum class TokenState { kValid, kExpired, kRevoked };
 const char* TokenStateName(TokenState state);  // "valid", "expired", "revoked".
 
+// A worker joins; a viewer of the page looks, a user also submits and changes what is his own, an
+// admin changes all.
+enum class TokenRole { kWorker, kViewer, kUser, kAdmin };
+const char* TokenRoleName(TokenRole role);  // "worker", "viewer", "user", "admin".
+std::optional<TokenRole> TokenRoleNamed(std::string_view name);
+
 struct TokenRecord {
-  std::string id;        // JoinToken::id_text.
-  std::string key_hash;  // KeyHashOf the certificate that a worker shows.
+  std::string id;        // Eight hexadecimal digits.
+  std::string key_hash;  // Of a worker KeyHashOf its certificate, else ClientKeyHash.
   Instant created_at;
   Instant expires_at;
-  std::optional<Instant> revoked_at;
-  std::optional<Instant> last_used_at;  // When a worker last joined with it.
+  std::optional<Instant> revoked_at = {};
+  std::optional<Instant> last_used_at = {};  // By a worker to join, by a client to the minute.
+  TokenRole role = TokenRole::kWorker;
+  std::string name = {};  // Whose it is; of a worker's empty.
 
   TokenState StateAt(Instant now) const;
   friend bool operator==(const TokenRecord&, const TokenRecord&) = default;

@@ -32,6 +32,32 @@ Result<int64_t> NumberIn(const HttpRequest& request, const std::string& name, in
                          std::to_string(max));
 }
 
+// What a command says, until the key of who asked for it counts no more.
+class WhileLetIn final : public AnswerSource {
+ public:
+  WhileLetIn(std::shared_ptr<AnswerSource> command, std::function<bool()> is_let_in)
+      : command_(std::move(command)), is_let_in_(std::move(is_let_in)) {}
+
+  int fd() const override { return command_->fd(); }
+  std::optional<std::string> Read() override {
+    if (is_over_) return std::nullopt;
+    if (is_let_in_()) return command_->Read();
+    is_over_ = true;
+    return Farewell();
+  }
+  std::string Silence() const override { return is_let_in_() ? command_->Silence() : Farewell(); }
+
+ private:
+  static std::string Farewell() {
+    const std::string why = "tune: the key counts no more: it was revoked, or has expired\n";
+    return "e " + std::to_string(why.size()) + "\n" + why + "x 2\n";
+  }
+
+  const std::shared_ptr<AnswerSource> command_;
+  const std::function<bool()> is_let_in_;
+  bool is_over_ = false;
+};
+
 bool IsHash(const std::string& text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
@@ -44,15 +70,14 @@ ClientApi::ClientApi(std::string db_path, std::string program_dir, const Clock& 
       clock_(clock),
       packages_(PackagesDirOf(db_path_)) {}
 
-HttpAnswer ClientApi::Answer(const HttpRequest& request, PageRights rights,
-                             const std::string& client) {
+HttpAnswer ClientApi::Answer(const HttpRequest& request, const Client& client) {
   const bool is_package = request.path.starts_with(kPackagesPath);
   if (request.method != "POST" && !(is_package && request.method == "GET")) {
     return ErrorAnswer(405, is_package ? "expected GET or POST" : "expected POST");
   }
   Result<HttpAnswer> answer = NotFound("there is nothing at this address");
   if (request.path == kCommandsPath) {
-    answer = Command(request, rights, client);
+    answer = Command(request, client);
   } else if (is_package) {
     answer = Package(request);
   } else {
@@ -63,8 +88,7 @@ HttpAnswer ClientApi::Answer(const HttpRequest& request, PageRights rights,
   return ErrorAnswer(HttpStatusOf(answer.status().code()), answer.status().message());
 }
 
-Result<HttpAnswer> ClientApi::Command(const HttpRequest& request, PageRights rights,
-                                      const std::string& client) {
+Result<HttpAnswer> ClientApi::Command(const HttpRequest& request, const Client& client) {
   const Result<Value> body = ParseJson(request.body);
   if (!body.ok()) return body.status().At("the body");
   const Value* const list = body->is_map() ? body->Find("arguments") : nullptr;
@@ -83,7 +107,7 @@ Result<HttpAnswer> ClientApi::Command(const HttpRequest& request, PageRights rig
     }
   }
   TUNE_ASSIGN_OR_RETURN(const RemoteKind kind, CheckRemoteCommand(arguments));
-  if (kind == RemoteKind::kActs && rights != PageRights::kAct) {
+  if (kind == RemoteKind::kActs && client.rights != PageRights::kAct) {
     return ErrorAnswer(403, "this key shows, and changes nothing");
   }
   const bool follows = MayTakeLong(arguments);
@@ -92,7 +116,7 @@ Result<HttpAnswer> ClientApi::Command(const HttpRequest& request, PageRights rig
   std::erase_if(places, [](const Place& one) { return one.command.expired(); });
   if (places.size() >= places_max) return Unavailable("too many commands run here just now");
   const size_t own = static_cast<size_t>(std::count_if(
-      places.begin(), places.end(), [&](const Place& one) { return one.client == client; }));
+      places.begin(), places.end(), [&](const Place& one) { return one.client == client.id; }));
   if (own >= places_max - places_max / 4) {
     return Unavailable("with this key " + std::to_string(own) +
                        " commands run here just now; the other " +
@@ -100,10 +124,12 @@ Result<HttpAnswer> ClientApi::Command(const HttpRequest& request, PageRights rig
   }
   const int64_t columns = width == nullptr ? 0 : std::clamp<int64_t>(width->AsInt(), 0, 10'000);
   HttpAnswer answer;
-  TUNE_ASSIGN_OR_RETURN(answer.source, CommandOutput::Start(program_dir_, db_path_, arguments,
-                                                            static_cast<int>(columns)));
+  TUNE_ASSIGN_OR_RETURN(std::shared_ptr<AnswerSource> command,
+                        CommandOutput::Start(program_dir_, db_path_, arguments,
+                                             static_cast<int>(columns), client.asks_for));
+  answer.source = std::make_shared<WhileLetIn>(std::move(command), client.is_let_in);
   answer.content_type = "application/octet-stream";
-  places.push_back({client, answer.source});
+  places.push_back({client.id, answer.source});
   return answer;
 }
 

@@ -10,6 +10,7 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,9 +29,15 @@ class ClientApi {
  public:
   ClientApi(std::string db_path, std::string program_dir, const Clock& clock);
 
-  // Of a path that is for programs (page_guard.h), and may pass. `client`: whose it is
-  // (PageGuard::ClientOf); commands of one leave a quarter of the places to others.
-  HttpAnswer Answer(const HttpRequest& request, PageRights rights, const std::string& client);
+  // Who asks. Commands of one leave a quarter of the places to others.
+  struct Client {
+    PageRights rights = PageRights::kLook;
+    std::string id;                   // PageGuard::ClientOf.
+    Asker asks_for;                   // Of a viewer, who changes nothing, without a name.
+    std::function<bool()> is_let_in;  // Whether its key still counts: else a command of it ends.
+  };
+  // Of a path that is for programs (page_guard.h), and may pass.
+  HttpAnswer Answer(const HttpRequest& request, const Client& client);
 
  private:
   struct Place {
@@ -38,8 +45,7 @@ class ClientApi {
     std::weak_ptr<AnswerSource> command;
   };
 
-  Result<HttpAnswer> Command(const HttpRequest& request, PageRights rights,
-                             const std::string& client);
+  Result<HttpAnswer> Command(const HttpRequest& request, const Client& client);
   Result<HttpAnswer> Package(const HttpRequest& request);
   Result<ControlAnswer> Submit(const std::string& body);
 

@@ -13,6 +13,7 @@
 
 #include "core/posix/durable_file.h"
 #include "tuner/cli/live_view.h"
+#include "tuner/control/asker.h"
 
 namespace tune {
 namespace {
@@ -33,7 +34,7 @@ Result<std::pair<FileDescriptor, FileDescriptor>> MakePipe() {
 
 Result<std::shared_ptr<CommandOutput>> CommandOutput::Start(
     const std::string& program_dir, const std::string& db_path,
-    const std::vector<std::string>& arguments, int width) {
+    const std::vector<std::string>& arguments, int width, const Asker& asks_for) {
   TUNE_ASSIGN_OR_RETURN(auto output, MakePipe());
   TUNE_ASSIGN_OR_RETURN(auto error, MakePipe());
   std::error_code error_code;
@@ -48,7 +49,8 @@ Result<std::shared_ptr<CommandOutput>> CommandOutput::Start(
   TUNE_ASSIGN_OR_RETURN(
       command->command_,
       ChildProcess::Start(std::filesystem::absolute(program_dir, error_code) / "tune_cli", all,
-                          {std::string(kRemoteWidth) + "=" + std::to_string(width)},
+                          {std::string(kRemoteWidth) + "=" + std::to_string(width),
+                           std::string(kAsksFor) + "=" + ToVariable(asks_for)},
                           output.second.get(), error.second.get(), folder));
   command->output_ = std::move(output.first);
   command->error_ = std::move(error.first);

@@ -19,17 +19,19 @@
 #include "core/posix/file_descriptor.h"
 #include "core/status.h"
 #include "trial_runner/package/folder_text.h"
+#include "tuner/control/control_request.h"
 #include "tuner/http/http_message.h"
 
 namespace tune {
 
 class CommandOutput final : public AnswerSource {
  public:
-  // `width`: of the terminal that it is shown on; 0: none.
+  // `width`: of the terminal that it is shown on; 0: none. `asks_for`: what it changes is asked for
+  // by that client; one without a name, no admin, changes nothing.
   static Result<std::shared_ptr<CommandOutput>> Start(const std::string& program_dir,
                                                       const std::string& db_path,
                                                       const std::vector<std::string>& arguments,
-                                                      int width);
+                                                      int width, const Asker& asks_for);
 
   int fd() const override { return events_.get(); }
   std::optional<std::string> Read() override;

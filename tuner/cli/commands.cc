@@ -95,11 +95,11 @@ void TakeOneEachTime(CLI::Option* option) {
       CLI::MultiOptionPolicy::TakeAll);
 }
 
-void AddTokenExpires(CLI::App* command, Duration& validity) {
+void AddTokenExpires(CLI::App* command, Duration& validity, const std::string& option) {
   validity = kTokenValidity;
   command
       ->add_option_function<std::string>(
-          "--token-expires",
+          option,
           [&validity](const std::string& text) {
             const auto parsed = ParseDuration(text);
             if (!parsed.ok())

@@ -75,7 +75,8 @@ void AddTagFilter(CLI::App* command, std::vector<std::string>& tags);
 // --http, --tls-cert, --tls-key.
 void AddPagePlace(CLI::App* command, PagePlace& place);
 // --token-expires of the commands that make tokens.
-void AddTokenExpires(CLI::App* command, Duration& validity);
+void AddTokenExpires(CLI::App* command, Duration& validity,
+                     const std::string& option = "--token-expires");
 // --checkpoint-max of the commands that conduct sweeps.
 void AddCheckpointMax(CLI::App* command, int64_t& bytes_max);
 // An option that is written once for each of its values: --set a=1 --set b=2.

@@ -12,6 +12,7 @@
 #include "tuner/cli/setting_text.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
+#include "tuner/control/asker.h"
 #include "tuner/control/control_client.h"
 #include "tuner/control/control_plan.h"
 #include "tuner/sqlite/sqlite_store.h"
@@ -138,6 +139,7 @@ class Command {
   }
 
   Result<std::optional<Lines>> DoAtRest() {
+    TUNE_RETURN_IF_ERROR(MayChangeAlone());
     TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, Find(request_.sweep));
     auto store = SqliteStore::Open(options_.db_path, Access::kWrite, clock_.Now());
     if (store.status().code() == StatusCode::kUnavailable) {

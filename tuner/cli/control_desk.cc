@@ -5,8 +5,12 @@
 #include <map>
 #include <utility>
 
+#include "core/json.h"
+#include "core/posix/user_name.h"
+#include "tuner/control/asker.h"
 #include "tuner/control/control_plan.h"
 #include "tuner/device_status.h"
+#include "tuner/provenance.h"
 #include "tuner/queue_lines.h"
 #include "tuner/waiting_trials.h"
 
@@ -28,8 +32,19 @@ ControlAnswer WithinBounds(std::vector<std::string> lines) {
   return {OkStatus(), std::move(lines)};
 }
 
-bool IsChange(ControlVerb verb) {
-  return ChangesSweep(verb) || verb == ControlVerb::kSubmit || verb == ControlVerb::kClusterDown;
+// Whose key submits stands with the sweep; a user's makes that user its owner.
+Result<Submission> SignedBy(const ControlRequest& request) {
+  Submission submission = request.submission;
+  Result<Provenance> provenance = DecodeProvenance(submission.provenance);
+  if (!provenance.ok()) return provenance.status().At("provenance");
+  provenance->by = request.by ? request.by->name : "";
+  submission.provenance = EncodeProvenance(*provenance);
+  if (!request.by || request.by->is_admin) return submission;
+  Result<Value> spec = ParseJson(submission.spec);
+  if (!spec.ok() || !spec->is_map()) return InvalidArgument("spec: expected an object");
+  spec->Set("owner", request.by->name);
+  submission.spec = ToJson(*spec);
+  return submission;
 }
 
 }  // namespace
@@ -60,22 +75,39 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
     server_->Answer(arrival.client, {parts_.tuner.WhyHeld(), {}});
     return OkStatus();
   }
+  if (!IsChange(request.verb)) return ServeAllowed(arrival);
+  const Result<std::string> owner = OwnerOf(request);
+  const Status may = owner.ok() ? MayAsk(request, *owner) : owner.status();
+  const Result<std::optional<int64_t>> record =
+      may.ok() ? Record(request) : Result<std::optional<int64_t>>(may);
+  if (!record.ok()) {
+    server_->Answer(arrival.client, {record.status(), {}});
+    return OkStatus();
+  }
+  is_refused_ = false;
+  const Status served = ServeAllowed(arrival);
+  if (served.ok() && is_refused_ && *record)
+    TUNE_RETURN_IF_ERROR(parts_.store.ForgetChange(**record));
+  return served;
+}
+
+Status ControlDesk::ServeAllowed(const ControlServer::Arrival& arrival) {
+  const ControlRequest& request = arrival.request;
   if (request.verb == ControlVerb::kSubmit) return Submit(arrival);
   if (request.verb == ControlVerb::kQueue) {
     const auto pools = [this](const std::string& sweep) {
       return parts_.cluster == nullptr ? "" : parts_.cluster->DescribeWait(sweep);
     };
-    server_->Answer(arrival.client,
-                    WithinBounds(EncodeQueue(parts_.controller, parts_.clock.Now(), pools)));
+    Answer(arrival.client, WithinBounds(EncodeQueue(parts_.controller, parts_.clock.Now(), pools)));
     return OkStatus();
   }
   if (request.verb == ControlVerb::kCluster || request.verb == ControlVerb::kClusterDown ||
       request.verb == ControlVerb::kClusterSet) {
-    server_->Answer(arrival.client, TellCluster(request));
+    Answer(arrival.client, TellCluster(request));
     return OkStatus();
   }
   if (request.verb == ControlVerb::kNote) {
-    server_->Answer(arrival.client, Label(request));
+    Answer(arrival.client, Label(request));
     return OkStatus();
   }
   const bool is_of_pool = request.verb == ControlVerb::kDrain && parts_.head != nullptr;
@@ -85,13 +117,13 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
   const std::optional<ExperimentId> id = Find(request.sweep);
   if (!id) {
     const ControlAnswer answer = DoAtRest(request);
-    server_->Answer(arrival.client, answer);
+    Answer(arrival.client, answer);
     return answer.status.code() == StatusCode::kInternal ? answer.status : OkStatus();
   }
   const bool needs_rest =
       request.verb == ControlVerb::kResume || request.verb == ControlVerb::kDelete;
   if (needs_rest) {
-    server_->Answer(
+    Answer(
         arrival.client,
         {FailedPrecondition(request.sweep + " runs; end it first with tune stop " + request.sweep),
          {}});
@@ -99,26 +131,65 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
   }
   const SweepView view(parts_.controller, *id);
   if (!ChangesSweep(request.verb)) {
-    server_->Answer(arrival.client, Tell(request.verb, view));
+    Answer(arrival.client, Tell(request.verb, view));
     return OkStatus();
   }
   return Take(arrival, *id, PlanControl(request, view, true));
 }
 
+void ControlDesk::Answer(int64_t client, const ControlAnswer& answer) {
+  // What is held may be done yet.
+  is_refused_ = !answer.status.ok() && !parts_.tuner.is_held();
+  server_->Answer(client, answer);
+}
+
+// Of what a user's key asks to change.
+Result<std::string> ControlDesk::OwnerOf(const ControlRequest& request) const {
+  const bool does_matter = request.by && !request.by->is_admin && ChangesSweep(request.verb) &&
+                           request.verb != ControlVerb::kDrain;
+  if (!does_matter) return std::string();
+  if (const auto id = Find(request.sweep)) {
+    return SweepView(parts_.controller, *id).options().spec.share.owner;
+  }
+  TUNE_ASSIGN_OR_RETURN(const auto experiments, parts_.store.ListExperiments());
+  for (const StoredExperiment& experiment : experiments) {
+    if (experiment.name != request.sweep) continue;
+    const Result<Value> spec = ParseJson(experiment.spec);
+    const Value* const owner = spec.ok() && spec->is_map() ? spec->Find("owner") : nullptr;
+    return owner != nullptr && owner->is_string() ? owner->AsString() : std::string();
+  }
+  return NotFound("there is no sweep '" + request.sweep + "'");
+}
+
+// Nothing: a sweep's own row says it.
+Result<std::optional<int64_t>> ControlDesk::Record(const ControlRequest& request) {
+  if (request.verb == ControlVerb::kSubmit) return std::optional<int64_t>();
+  StoredChange change;
+  const bool is_of_sweep = ChangesSweep(request.verb) && request.verb != ControlVerb::kDrain;
+  if (is_of_sweep) change.sweep = request.sweep;
+  change.outlives = request.verb == ControlVerb::kDelete;
+  change.at = parts_.clock.Now();
+  change.change = DescribeChange(request);
+  change.by = request.by ? request.by->name : UserName();
+  if (request.by) change.role = request.by->is_admin ? "admin" : "user";
+  TUNE_ASSIGN_OR_RETURN(const int64_t id, parts_.store.RecordChange(change));
+  return std::optional(id);
+}
+
 Status ControlDesk::Take(const ControlServer::Arrival& arrival, ExperimentId id,
                          Result<ControlPlan> plan) {
   if (!plan.ok()) {
-    server_->Answer(arrival.client, {plan.status(), {}});
+    Answer(arrival.client, {plan.status(), {}});
     return OkStatus();
   }
   const Status taken = parts_.tuner.Take({HeadEvent{plan->event, id}});
   if (!taken.ok()) {
-    server_->Answer(arrival.client, {taken, {}});
+    Answer(arrival.client, {taken, {}});
     return taken;
   }
   const std::string verb = std::string("tune ") + ControlVerbName(arrival.request.verb) + ": ";
   for (const std::string& line : plan->lines) lines_.push_back(verb + line);
-  server_->Answer(arrival.client, OnceDurable({OkStatus(), std::move(plan->lines)}));
+  Answer(arrival.client, OnceDurable({OkStatus(), std::move(plan->lines)}));
   return OkStatus();
 }
 
@@ -132,24 +203,25 @@ ControlAnswer ControlDesk::OnceDurable(ControlAnswer answer) const {
 
 Status ControlDesk::Submit(const ControlServer::Arrival& arrival) {
   if (parts_.head == nullptr) {
-    server_->Answer(
-        arrival.client,
-        {FailedPrecondition("a tuner of one sweep takes no other one; tune head does"), {}});
+    Answer(arrival.client,
+           {FailedPrecondition("a tuner of one sweep takes no other one; tune head does"), {}});
     return OkStatus();
   }
+  const Result<Submission> signed_by = SignedBy(arrival.request);
   const Result<HeadDuties::Submitted> submitted =
-      parts_.head->Submit(arrival.request.sweep, arrival.request.submission);
+      signed_by.ok() ? parts_.head->Submit(arrival.request.sweep, *signed_by)
+                     : Result<HeadDuties::Submitted>(signed_by.status());
   if (!submitted.ok()) {
     const bool is_fatal = submitted.status().code() == StatusCode::kInternal;
     const Status in_doubt =
         Unavailable("the head ended while it stored it: " + submitted.status().message());
-    server_->Answer(arrival.client, {is_fatal ? in_doubt : submitted.status(), {}});
+    Answer(arrival.client, {is_fatal ? in_doubt : submitted.status(), {}});
     return is_fatal ? submitted.status() : OkStatus();
   }
   if (submitted->is_new) lines_.push_back("tune submit: " + submitted->name);
   std::vector<std::string> answer = {submitted->name};
   if (!submitted->is_new) answer.push_back("it was submitted before");
-  server_->Answer(arrival.client, {OkStatus(), std::move(answer)});
+  Answer(arrival.client, {OkStatus(), std::move(answer)});
   return OkStatus();
 }
 

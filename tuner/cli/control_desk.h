@@ -80,6 +80,10 @@ class ControlDesk {
 
  private:
   Status ServeOne(const ControlServer::Arrival& arrival);
+  Status ServeAllowed(const ControlServer::Arrival& arrival);
+  void Answer(int64_t client, const ControlAnswer& answer);
+  Result<std::string> OwnerOf(const ControlRequest& request) const;
+  Result<std::optional<int64_t>> Record(const ControlRequest& request);
   Status Take(const ControlServer::Arrival& arrival, ExperimentId id, Result<ControlPlan> plan);
   Status Submit(const ControlServer::Arrival& arrival);
   ControlAnswer TellCluster(const ControlRequest& request);
@@ -94,6 +98,7 @@ class ControlDesk {
   const Parts parts_;
   Status status_;
   std::vector<std::string> lines_;
+  bool is_refused_ = false;  // What was answered last.
   std::unique_ptr<ControlServer> server_;
 };
 

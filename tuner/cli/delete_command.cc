@@ -14,6 +14,7 @@
 #include "tuner/cli/complain.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
+#include "tuner/control/asker.h"
 #include "tuner/control/control_client.h"
 #include "tuner/sqlite/writer_lock.h"
 
@@ -89,6 +90,7 @@ Status DeleteRows(const std::string& db_path, const FoundSweep& sweep) {
 // The rows; returns the exit status, 0: they are gone.
 int DeleteAtRest(const DeleteOptions& options, const Doomed& doomed, const Clock& clock,
                  std::ostream& err) {
+  if (const Status s = MayChangeAlone(); !s.ok()) return Complain(s, err);
   Result<WriterLock> lock =
       AcquireWriterLock(options.db_path, clock.Now(), LockText::kIfThereIsRoom);
   if (!lock.ok()) return Complain(lock.status(), err);

@@ -38,7 +38,6 @@ namespace {
 
 constexpr Duration kLookEvery = Milliseconds(200);  // At the local worker and the programs.
 constexpr Duration kExitLimit = Seconds(20);
-constexpr Duration kLease = Seconds(60);
 constexpr Duration kPagePause = Seconds(5);          // Between two starts of it.
 constexpr Duration kLocalWorkerPause = Seconds(60);  // After one that ended again and again.
 
@@ -76,7 +75,7 @@ class Head {
         store_(store),
         clock_(clock),
         artifacts_(artifacts_dir_),
-        controller_(HeadOptions{kLease, /*ends_with_sweeps=*/false}) {}
+        controller_(HeadOptions{options.lease, /*ends_with_sweeps=*/false}) {}
 
   int Run(Background* background) {
     signals_.emplace(queue_, std::nullopt);
@@ -236,7 +235,7 @@ int Head::Close() {
   LogOfHead(
       "the head ends; what ran goes on with tune head, workers of other machines keep their "
       "trials for " +
-      FormatDuration(kLease));
+      FormatDuration(options_.lease));
   control_.reset();
   pools_.reset();
   page_.End();

@@ -15,6 +15,10 @@
 
 namespace tune {
 
+// Without --lease, and the least that it may be: a worker is heard of each twelfth of it.
+inline constexpr Duration kHeadLease = Seconds(60);
+inline constexpr Duration kHeadLeaseMin = Seconds(1);
+
 struct HeadCommandOptions {
   std::string db_path;
   std::string program_dir;
@@ -24,6 +28,7 @@ struct HeadCommandOptions {
   int64_t checkpoint_bytes_max = limits::kCheckpointBytesMax;
   std::optional<PagePlace> page;  // Where it is served, as tune ui --act does.
   RetentionRule keep;             // Of sweeps and jobs that are over.
+  Duration lease = kHeadLease;    // How long a worker that is not heard of keeps its trials.
   bool detach = false;
   // A cluster file, whose pools it has; where it listens, its page and its own worker are what the
   // file says. Empty: none.

@@ -1,5 +1,6 @@
 // The commands of a head that several people's sweeps share.
 #include <signal.h>
+#include <unistd.h>
 
 #include <iostream>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "tuner/cli/commands.h"
 #include "tuner/cli/head.h"
 #include "tuner/cli/job_commands.h"
+#include "tuner/cli/login_command.h"
 #include "tuner/cli/queue_command.h"
 #include "tuner/cli/submit_command.h"
 
@@ -42,6 +44,23 @@ void AddKeep(CLI::App* command, RetentionRule& keep) {
       ->type_name("SIZE");
 }
 
+void AddLease(CLI::App* command, Duration& lease) {
+  command
+      ->add_option_function<std::string>(
+          "--lease",
+          [&lease](const std::string& text) {
+            const auto parsed = ParseDuration(text);
+            if (!parsed.ok()) throw CLI::ValidationError("--lease", parsed.status().message());
+            if (*parsed < kHeadLeaseMin) {
+              throw CLI::ValidationError("--lease", "read " + text + ", expected at least 1s");
+            }
+            lease = *parsed;
+          },
+          "How long a worker of another machine that is not heard of keeps its trials")
+      ->type_name("DURATION")
+      ->default_str("60s");
+}
+
 void AddHead(Commands& commands) {
   const auto place = std::make_shared<PagePlace>();
   const auto serves_page = std::make_shared<bool>(false);
@@ -63,6 +82,7 @@ void AddHead(Commands& commands) {
       ->check(kCpuRange);
   command->add_option("--gpus", head->gpus, "GPUs likewise")->type_name("N")->check(kGpuRange);
   AddKeep(command, head->keep);
+  AddLease(command, head->lease);
   command->add_flag("--ui", *serves_page,
                     "Serves the page of all sweeps, as tune ui --act does; its key stays the same");
   AddPagePlace(command, *place);
@@ -258,6 +278,20 @@ void AddWait(Commands& commands) {
   });
 }
 
+void AddLogin(Commands& commands) {
+  const auto [command, login] = commands.Add<LoginOptions>(
+      "login",
+      "Keeps the address of a head elsewhere, with the key in it, under a name for --head and "
+      "TUNE_HEAD; it is read from standard input, so that no other user of the machine sees "
+      "it.\nExample: tune login lab < ada.head\nExample: tune list --head lab");
+  command->add_option("name", login->name, "How it is called here")->type_name("NAME")->required();
+  command->add_flag("--forget", login->forget, "Forgets the head of this name");
+  commands.Bind(command, [login = login](const Invocation&) {
+    login->is_terminal = isatty(STDIN_FILENO) != 0;
+    return Answered(LoginCommand(*login, std::cin, std::cout, std::cerr));
+  });
+}
+
 }  // namespace
 
 void AddHeadCommands(Commands& commands) {
@@ -267,6 +301,7 @@ void AddHeadCommands(Commands& commands) {
   AddQueue(commands);
   AddWait(commands);
   AddCluster(commands);
+  AddLogin(commands);
 }
 
 }  // namespace tune

@@ -13,6 +13,7 @@
 #include "trial_runner/s3_address.h"
 #include "trial_runner/tls/tls_folder.h"
 #include "tuner/artifact_path.h"
+#include "tuner/cli/attach_command.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/found_job.h"
 #include "tuner/cli/head.h"
@@ -93,6 +94,11 @@ class HeadHere final : public HeadLink {
 
   int Follow(const std::string& job, std::ostream& out) override {
     return FollowJob(db_path_, job, parts_.clock, parts_.wait, out, parts_.err);
+  }
+
+  int Watch(const std::string& sweep, int /*width*/, std::ostream& out) override {
+    LiveScreen screen;
+    return AttachCommand({db_path_, sweep}, parts_.clock, parts_.wait, screen, out, parts_.err);
   }
 
   bool HasAsked() const override { return has_asked_; }
@@ -190,6 +196,11 @@ class HeadElsewhere final : public HeadLink {
   int Follow(const std::string& job, std::ostream& out) override {
     return RunRemoteCommand(place_, {"logs", job, "--follow", "--exit-status"}, 0, parts_.clock,
                             parts_.wait, out, parts_.err, /*was_there=*/true);
+  }
+
+  int Watch(const std::string& sweep, int width, std::ostream& out) override {
+    return RunRemoteCommand(place_, {"attach", sweep}, width, parts_.clock, parts_.wait, out,
+                            parts_.err, /*was_there=*/true);
   }
 
   // It was there when it was looked for.

@@ -37,6 +37,9 @@ class HeadLink {
   virtual Result<bool> IsJob(const std::string& name) = 0;
   // Shows a job until it is over; returns the exit status (FollowJob).
   virtual int Follow(const std::string& job, std::ostream& out) = 0;
+  // Watches a sweep as tune attach does, on a terminal of that width (0: none); returns that one's
+  // exit status.
+  virtual int Watch(const std::string& sweep, int width, std::ostream& out) = 0;
   // Whether something was asked that may have been done.
   virtual bool HasAsked() const = 0;
   // "tune attach train --db lab.db"

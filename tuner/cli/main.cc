@@ -20,6 +20,7 @@
 #include "tuner/cli/command_texts.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/kept_heads.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/page_report_command.h"
 #include "tuner/cli/remote_command.h"
@@ -157,8 +158,8 @@ void AddPlaces(CLI::App& app, std::string& db_path, std::string& head) {
       ->type_name("FILE")
       ->capture_default_str();
   app.add_option("--head", head,
-                 "A head elsewhere, in place of a database: its address, or a file that holds it "
-                 "(or TUNE_HEAD)")
+                 "A head elsewhere, in place of a database: its address, a file that holds it, or "
+                 "the name that tune login has given it (or TUNE_HEAD)")
       ->type_name("ADDRESS");
   app.fallthrough();
 }
@@ -265,7 +266,9 @@ int main(int argc, char** argv) {
   }
   const auto head = HeadOf(app, head_text);
   if (!head.ok()) return tune::Complain(head.status());
-  if (*head && app.get_subcommands().front()->get_name() != "submit") {
+  const std::string command = app.get_subcommands().front()->get_name();
+  const bool begins_here = command == "submit" || command == "run";
+  if (*head && !begins_here) {
     return RunThere(**head, {argv + 1, argv + argc});
   }
   // The lock, the artifacts and the socket are named after the database: it must have one name.

@@ -5,6 +5,7 @@
 
 #include "tuner/artifact_path.h"
 #include "tuner/cli/complain.h"
+#include "tuner/control/asker.h"
 #include "tuner/control/control_client.h"
 #include "tuner/sqlite/sqlite_store.h"
 #include "tuner/sqlite/writer_lock.h"
@@ -74,6 +75,7 @@ Result<Lines> WriteLabels(const std::string& db_path, const FoundSweep& sweep,
                           const LabelChange& change, const Clock& clock, Duration patience) {
   const std::optional<LockHolder> holder = FindLockHolder(db_path);
   if (!holder) {
+    TUNE_RETURN_IF_ERROR(MayChangeAlone());
     TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store,
                           SqliteStore::Open(db_path, Access::kWrite, clock.Now()));
     const Result<SweepLabels> labels = store->Label(sweep.name, change);

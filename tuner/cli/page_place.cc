@@ -81,6 +81,10 @@ std::vector<std::string> PagePlace::ToArguments() const {
   return arguments;
 }
 
+std::string PageAddressFileOf(const std::string& db_path) {
+  return ArtifactsDirOf(db_path) + "/page.address";
+}
+
 Status CheckPagePlace(const PagePlace& place, Instant now) {
   if (!place.http.empty()) {
     const Result<NetworkAddress> address = ParseNetworkAddress(place.http);

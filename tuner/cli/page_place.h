@@ -32,6 +32,9 @@ struct PagePlace {
 
 inline constexpr char kUsualPageAddress[] = "127.0.0.1:8080";
 
+// Holds the address of a head's page, without a key in it: "https://192.0.2.7:8080/?key=&cert=...".
+std::string PageAddressFileOf(const std::string& db_path);
+
 // What can be known before anything is served: kInvalidArgument says which option is wrong.
 Status CheckPagePlace(const PagePlace& place, Instant now);
 

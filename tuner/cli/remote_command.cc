@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/json.h"
-#include "core/posix/durable_file.h"
 #include "core/time.h"
 #include "tuner/cli/command_output.h"
 #include "tuner/cli/complain.h"
@@ -28,9 +27,9 @@ constexpr std::string_view kOfTheHead[] = {"--db",      "--head",   "--space",
                                            "--ui",      "--http",   "--tls-cert",
                                            "--tls-key", "--listen", "--detach"};
 
-constexpr std::string_view kWithoutDatabase[] = {"help", "completion", "init",   "schema",
-                                                 "plan", "simulate",   "import", "decide",
-                                                 "head", "ask-tell",   "worker", "doctor"};
+constexpr std::string_view kWithoutDatabase[] = {
+    "help",   "completion", "init",     "schema", "plan",   "simulate", "import",
+    "decide", "head",       "ask-tell", "worker", "doctor", "login"};
 
 template <typename Names>
 bool IsAmong(const Names& names, std::string_view name) {
@@ -121,25 +120,6 @@ bool MayTakeLong(const std::vector<std::string>& arguments) {
   return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
     return argument == "-f" || argument == "--follow" || argument == "--watch";
   });
-}
-
-Result<std::optional<HttpPlace>> ReadHead(const std::string& text) {
-  if (text.empty()) return std::optional<HttpPlace>();
-  std::string address = text;
-  if (text.find("://") == std::string::npos) {
-    constexpr size_t kBytesMax = 4096;
-    const Result<std::string> file = ReadFile(text, kBytesMax);
-    if (file.status().code() == StatusCode::kNotFound) {
-      return InvalidArgument("read '" + text +
-                             "', expected the address of a head as it prints it "
-                             "(https://HOST:PORT/?key=...), or a file that holds it");
-    }
-    if (!file.ok()) return file.status();
-    address = *file;
-    address = address.substr(0, address.find('\n'));
-  }
-  TUNE_ASSIGN_OR_RETURN(HttpPlace place, ReadHttpPlace(address));
-  return std::optional(std::move(place));
 }
 
 bool NeedsNoDatabase(std::string_view command) { return IsAmong(kWithoutDatabase, command); }

@@ -30,10 +30,6 @@ Result<RemoteKind> CheckRemoteCommand(const std::vector<std::string>& arguments)
 // Whether it goes on until something has ended.
 bool MayTakeLong(const std::vector<std::string>& arguments);
 
-// `text`: the address of a head as it prints it, or the path of a file that holds it. Nothing: the
-// text is empty. kInvalidArgument says what is wrong.
-Result<std::optional<HttpPlace>> ReadHead(const std::string& text);
-
 // Whether a command that is no remote one has nothing to do with databases: it stays what it is
 // where TUNE_HEAD is set.
 bool NeedsNoDatabase(std::string_view command);

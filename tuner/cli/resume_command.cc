@@ -28,6 +28,7 @@
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/sweep_start.h"
 #include "tuner/cli/text_table.h"
+#include "tuner/control/asker.h"
 #include "tuner/control/control_client.h"
 #include "tuner/provenance.h"
 #include "tuner/recovery.h"
@@ -244,6 +245,7 @@ Status CheckAndPack(const ResumeOptions& options, const StoredExperiment& experi
 }
 
 Result<std::unique_ptr<SqliteStore>> OpenToResume(const std::string& db_path, Instant now) {
+  TUNE_RETURN_IF_ERROR(MayChangeAlone());
   Result<std::unique_ptr<SqliteStore>> store = SqliteStore::Open(db_path, Access::kWrite, now);
   if (store.status().code() != StatusCode::kNotFound) return store;
   return NotFound("nothing to resume: " + store.status().message());

@@ -17,6 +17,7 @@
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/living_state.h"
 #include "tuner/cli/pareto_front.h"
+#include "tuner/cli/stored_changes.h"
 #include "tuner/cli/stored_doubts.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/trial_counts.h"
@@ -26,6 +27,7 @@
 namespace tune {
 namespace {
 
+constexpr int64_t kChangesMax = 3;
 constexpr Duration kWatchEvery = Milliseconds(1000);
 
 struct NamedCount {
@@ -57,6 +59,7 @@ struct SweepStatus {
   std::vector<std::string> lanes;     // What limits them.
   std::optional<int64_t> hour_bytes;  // Of checkpoints that workers sent to its tuner.
   std::vector<Doubt> doubts;
+  std::vector<std::string> changes;  // What was asked of it, and by whom.
   std::string resume_command;
   int64_t iteration_count = 0;
   int64_t trial_count_max = -1;  // -1: no end.
@@ -179,6 +182,7 @@ Result<SweepStatus> ReadStatus(Database& database, const std::string& name, cons
   TUNE_ASSIGN_OR_RETURN(status.rungs, ReadRungs(database, id));
   TUNE_ASSIGN_OR_RETURN(status.workers, ReadWorkers(database, id));
   TUNE_ASSIGN_OR_RETURN(status.doubts, ReadDoubts(database, id));
+  TUNE_ASSIGN_OR_RETURN(status.changes, DescribeChanges(database, status.sweep, kChangesMax));
   TUNE_ASSIGN_OR_RETURN(const std::vector<KindLimit> limits, ReadLaneLimits(database, id));
   for (const KindLimit& limit : limits) {
     status.lanes.push_back(Describe(limit) + "; " + limit.kind.shape);
@@ -232,6 +236,21 @@ void AppendTrials(const SweepStatus& status, std::vector<std::string>& lines) {
   if (!status.waits.empty()) lines.push_back("waits      " + Printable(status.waits));
 }
 
+void AppendChanges(const SweepStatus& status, std::vector<std::string>& lines) {
+  for (const std::string& line : status.changes) {
+    lines.push_back((&line == &status.changes.front() ? "changes    " : "           ") + line);
+  }
+}
+
+void AppendRungs(const SweepStatus& status, std::vector<std::string>& lines) {
+  for (const RungCounts& rung : status.rungs) {
+    lines.push_back((&rung == &status.rungs.front() ? "rungs      " : "           ") +
+                    std::to_string(rung.rung) + ": " + std::to_string(rung.report_count) +
+                    " reached, " + std::to_string(rung.stop_count) + " stopped" +
+                    (rung.cutoff.has_value() ? ", cutoff " + ShortNumber(*rung.cutoff) : ""));
+  }
+}
+
 std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   const FoundSweep& sweep = status.sweep;
   std::string head = Printable(sweep.name) + ": " + sweep.status;
@@ -269,12 +288,7 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   } else {
     lines.push_back("best       none: " + status.why_no_best);
   }
-  for (const RungCounts& rung : status.rungs) {
-    lines.push_back((&rung == &status.rungs.front() ? "rungs      " : "           ") +
-                    std::to_string(rung.rung) + ": " + std::to_string(rung.report_count) +
-                    " reached, " + std::to_string(rung.stop_count) + " stopped" +
-                    (rung.cutoff.has_value() ? ", cutoff " + ShortNumber(*rung.cutoff) : ""));
-  }
+  AppendRungs(status, lines);
   const std::vector<NamedCount> failed = status.FailedAttempts();
   lines.push_back("iterations " + std::to_string(status.iteration_count));
   lines.push_back("attempts   " + std::to_string(status.Total(status.outcomes)) + ", " +
@@ -299,6 +313,7 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   for (const Doubt& doubt : status.doubts) {
     lines.push_back(kInDoubt + Printable(Describe(doubt)));
   }
+  AppendChanges(status, lines);
   for (std::string& line : DescribeTimes(status, now)) lines.push_back(std::move(line));
   return lines;
 }
@@ -382,7 +397,8 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
                  "doubts",
                  "tags",
                  "note",
-                 "trials_max"});
+                 "trials_max",
+                 "changes"});
   printer.Row({sweep.name,
                sweep.status,
                sweep.metric,
@@ -411,7 +427,8 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
                LinesValue(DoubtLines(status.doubts)),
                TagsValue(sweep.labels.tags),
                sweep.labels.note,
-               status.trial_count_max >= 0 ? Value(status.trial_count_max) : Value()});
+               status.trial_count_max >= 0 ? Value(status.trial_count_max) : Value(),
+               LinesValue(status.changes)});
   printer.End();
 }
 

@@ -12,6 +12,7 @@
 #include "core/hash.h"
 #include "core/input_error.h"
 #include "core/json.h"
+#include "core/limits.h"
 #include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
 #include "core/posix/user_name.h"
@@ -157,6 +158,11 @@ Result<std::string> Submit(const SubmitOptions& options, HeadLink& head, const C
   if (run.name) spec.name = *run.name;
   const uint64_t seed = run.seed ? *run.seed : spec.seed ? *spec.seed : DrawEntropy() >> 11;
   TUNE_RETURN_IF_ERROR(Check(run, spec, seed, head.IsHere()));
+  const SweepLimits usual;
+  if (spec.limits.lease != usual.lease) {
+    err << "warning: limits.lease: workers of a head have the head's lease (tune head --lease); "
+           "this one has no effect\n";
+  }
   if (spec.share.owner.empty()) spec.document.Set("owner", UserName());
   if (!run.after.empty()) {
     Value after = Value::MakeList();
@@ -199,8 +205,15 @@ Result<std::string> Again(const SubmitOptions& options, HeadLink& head) {
         ": submits what that is; expected no space file and no program beside it");
   }
   TUNE_RETURN_IF_ERROR(RefuseOthers(options, /*is_space=*/true));
-  return head.Again(
-      {options.again, options.run.name, {}, options.run.seed, WithShortcuts(options.run)});
+  RunOptions run = options.run;
+  const std::optional<int64_t> samples = std::exchange(run.samples, std::nullopt);
+  const bool is_count =
+      !samples || (*samples >= -1 && *samples != 0 && *samples <= limits::kSamplesMax);
+  if (!is_count) {
+    return InvalidArgument("--samples: read " + std::to_string(*samples) + ", expected 1 to " +
+                           std::to_string(limits::kSamplesMax) + ", or -1 for no limit");
+  }
+  return head.Again({options.again, run.name, samples, run.seed, WithShortcuts(run)});
 }
 
 // A job is followed until it is over; a sweep is left to itself.
@@ -237,6 +250,45 @@ int SubmitCommand(const SubmitOptions& options, const Clock& clock, const WaitFu
   const Result<bool> is_job = is_again ? head->IsJob(*name) : !IsSpaceFile(options.words);
   if (!is_job.ok()) return Complain(is_job.status(), err);
   return Show(*head, *name, *is_job, options.no_wait, out, err);
+}
+
+int RunOnHead(const RunOptions& run, const HttpPlace& place, int width, const Clock& clock,
+              const WaitFunction& wait, std::ostream& out, std::ostream& err) {
+  const std::tuple<bool, const char*> of_a_tuner[] = {{run.cpus.has_value(), "--cpus"},
+                                                      {run.gpus.has_value(), "--gpus"},
+                                                      {!run.listen.empty(), "--listen"},
+                                                      {!run.log.empty(), "--log"},
+                                                      {run.ui, "--ui"},
+                                                      {run.page.is_given(), "--http"},
+                                                      {run.try_one, "--try-one"},
+                                                      {!run.cluster_path.empty(), "--cluster"}};
+  for (const auto& [is_given, name] : of_a_tuner) {
+    if (!is_given) continue;
+    return Complain(InvalidArgument(std::string(name) +
+                                    ": is of a sweep with workers of its own, and the head has the "
+                                    "workers; leave it out, or run the sweep here with --db FILE"),
+                    err);
+  }
+  const std::unique_ptr<HeadLink> head = LinkToHeadAt(place, {clock, wait, err});
+  if (run.dry_run) {
+    if (const Status s = head->Find(); !s.ok()) return Complain(s, err);
+    err << "checked on this machine, as the head's are not asked\n";
+    return RunCommand(run);
+  }
+  SubmitOptions options;
+  options.words = {run.space_path};
+  options.run = run;
+  if (!IsSpaceFile(options.words)) {
+    return Complain(InvalidArgument("read '" + Printable(run.space_path) +
+                                    "', expected a space file (.yaml, .json)"),
+                    err);
+  }
+  const Result<std::string> name = Submit(options, *head, clock, wait, err);
+  if (!name.ok()) return Complain(name.status(), err);
+  if (run.print_name || run.detach) out << *name << std::endl;
+  if (run.detach) return 0;
+  err << "the head runs " << Printable(*name) << "; Ctrl-C leaves it running" << std::endl;
+  return head->Watch(*name, width, out);
 }
 
 }  // namespace tune

@@ -35,4 +35,10 @@ struct SubmitOptions {
 int SubmitCommand(const SubmitOptions& options, const Clock& clock, const WaitFunction& wait,
                   std::ostream& out, std::ostream& err);
 
+// `tune run` on a head elsewhere: the sweep is submitted and watched until it is over. Returns the
+// exit status that it would have had here; 130 after Ctrl-C, which leaves it running. `width`: of
+// the terminal, 0: none.
+int RunOnHead(const RunOptions& run, const HttpPlace& place, int width, const Clock& clock,
+              const WaitFunction& wait, std::ostream& out, std::ostream& err);
+
 }  // namespace tune

@@ -13,6 +13,7 @@
 #include "tuner/cli/resume_command.h"
 #include "tuner/cli/retrain_command.h"
 #include "tuner/cli/run_command.h"
+#include "tuner/cli/submit_command.h"
 #include "tuner/cli/try_command.h"
 
 namespace tune {
@@ -103,6 +104,10 @@ void AddRun(Commands& commands) {
   AddCluster(command, *run);
   commands.Bind(command, [run = run](const Invocation& invocation) {
     Take(invocation, *run);
+    if (invocation.head) {
+      return Answered(RunOnHead(*run, *invocation.head, static_cast<int>(OutputWidth()),
+                                RealClock(), WaitForCtrlC, std::cout, std::cerr));
+    }
     if (!run->cluster_path.empty()) {
       LiveScreen screen;
       return RunOnCluster(*run, RealClock(), WaitForCtrlC, screen, std::cout, std::cerr);

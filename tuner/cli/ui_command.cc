@@ -14,15 +14,20 @@
 #include <span>
 #include <utility>
 
+#include "core/json.h"
 #include "core/posix/durable_file.h"
 #include "core/posix/file_descriptor.h"
 #include "core/posix/real_clock.h"
 #include "trial_runner/network_address.h"
 #include "trial_runner/package/sha256.h"
 #include "trial_runner/version.h"
+#include "tuner/artifact_path.h"
 #include "tuner/cli/client_api.h"
+#include "tuner/cli/client_keys.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/outward_host.h"
+#include "tuner/cli/page_place.h"
+#include "tuner/control/asker.h"
 #include "tuner/http/http_server.h"
 #include "tuner/http/page_files.h"
 #include "tuner/http/page_guard.h"
@@ -73,6 +78,13 @@ Result<std::string> ReadKeyFile(const std::string& path) {
                          "it, and one is made");
 }
 
+// Kept over starts, or this start's alone.
+Result<std::string> KeyOf(const UiOptions& options) {
+  if (options.key_path.empty()) return DrawKey();
+  Result<std::string> kept = ReadKeyFile(options.key_path);
+  return kept.ok() ? std::move(kept) : kept.status().At("--key-file");
+}
+
 // "AB:CD" without its colons, in lower case.
 std::string Digits(const std::string& fingerprint) {
   std::string digits;
@@ -94,9 +106,9 @@ HttpAnswer FileAnswer(const std::string& path) {
 }
 
 // Who has the viewer's key cannot tell the user's from it; a key that is kept keeps both.
-std::string ViewerKeyOf(const std::string& user_key) {
+std::string ViewerKeyOf(const std::string& admin_key) {
   Sha256 hash;
-  hash.Add("tune page viewer 1 " + user_key);
+  hash.Add("tune page viewer 1 " + admin_key);
   return hash.Finish().substr(0, 32);
 }
 
@@ -121,6 +133,43 @@ std::string OpenBrowser(const std::string& address) {
   return path;
 }
 
+Asker AskerOf(const PageCaller& caller) {
+  const bool may_change = caller.role == PageRole::kUser || caller.role == PageRole::kAdmin;
+  return {may_change ? caller.name : "", caller.role == PageRole::kAdmin};
+}
+
+// Whose key was sent.
+HttpAnswer MeAnswer(const PageCaller& caller) {
+  Value me = Value::MakeMap();
+  me.Set("name", caller.name.empty() ? Value() : Value(caller.name));
+  me.Set("role", caller.role == PageRole::kAdmin  ? "admin"
+                 : caller.role == PageRole::kUser ? "user"
+                                                  : "viewer");
+  HttpAnswer answer;
+  answer.content_type = "application/json";
+  answer.body = ToJson(me);
+  answer.headers = {{"Cache-Control", "no-store"}};
+  return answer;
+}
+
+// `page`: its address up to the key; `cert`: what stands behind that.
+Status SayWhereItIs(const UiOptions& options, const std::string& page, const std::string& cert,
+                    const PageKeys& keys, const std::optional<PageTls>& tls, std::ostream& out) {
+  // Where those who are given keys later find it.
+  if (!options.key_path.empty() && options.act) {
+    TUNE_RETURN_IF_ERROR(WriteFileSynced(PageAddressFileOf(options.db_path), page + cert + "\n"));
+  }
+  out << "the page of " << options.db_path << ": " << page << keys.admin << cert << "\n";
+  if (tls && options.act) out << "for those who only look: " << page << keys.viewer << cert << "\n";
+  if (tls && !tls->fingerprint.empty()) {
+    out << "its certificate is signed by nobody else, so a browser asks once whether to trust it "
+           "(SHA-256 "
+        << tls->fingerprint << ")\n";
+  }
+  out << (options.is_terminal ? "Ctrl-C ends it\n" : "") << std::flush;
+  return OkStatus();
+}
+
 Status Serve(const UiOptions& options, std::ostream& out, std::ostream& err) {
   const RealClock clock;
   RenewedTls renewed(options.place, clock, err);
@@ -134,24 +183,30 @@ Status Serve(const UiOptions& options, std::ostream& out, std::ostream& err) {
                                       PageApi::SlowAnswers::kAside, options.again));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<MetricsPage> metrics,
                         MetricsPage::Open(options.db_path, kProgramVersion, clock));
-  std::string key = DrawKey();
-  if (!options.key_path.empty()) {
-    Result<std::string> kept = ReadKeyFile(options.key_path);
-    if (!kept.ok()) return kept.status().At("--key-file");
-    key = *std::move(kept);
-  }
+  TUNE_ASSIGN_OR_RETURN(const std::string key, KeyOf(options));
   TUNE_ASSIGN_OR_RETURN(const std::optional<PageTls> tls,
                         PrepareTls(options.place, address, options.db_path, clock.Now()));
   const PageKeys keys = {key, ViewerKeyOf(key)};
-  const PageGuard guard(keys, options.act ? PageRights::kAct : PageRights::kLook,
+  ClientKeys given(TlsFolderOf(ArtifactsDirOf(options.db_path)), clock);
+  const auto lookup = [&given](std::string_view text) { return given.CallerOf(text); };
+  const PageGuard guard(keys, lookup, options.act ? PageRights::kAct : PageRights::kLook,
                         tls ? PageGuard::Channel::kTls : PageGuard::Channel::kPlain, DrawWord);
   ClientApi clients(options.db_path, options.program_dir, clock);
   const auto answer = [&](const HttpRequest& request) {
     if (std::optional<HttpAnswer> stopped = guard.Stop(request)) return *std::move(stopped);
+    const PageCaller caller = guard.CallerOf(request);
+    const AskingFor asking(AskerOf(caller));
     if (IsForPrograms(request.path)) {
-      return clients.Answer(request, guard.ProgramRightsOf(request), guard.ClientOf(request));
+      HttpRequest later;  // What tells whose it is.
+      later.authorization = request.authorization;
+      const auto is_let_in = [&guard, later] {
+        return guard.CallerOf(later).role != PageRole::kStranger;
+      };
+      return clients.Answer(request, {guard.ProgramRightsOf(request), guard.ClientOf(request),
+                                      AskerOf(caller), is_let_in});
     }
     if (request.path == "/metrics") return metrics->Answer();
+    if (request.path == "/api/v1/me") return MeAnswer(caller);
     const bool is_data = request.path.starts_with("/api/");
     return is_data ? api->Answer(request, guard.RightsOf(request)) : FileAnswer(request.path);
   };
@@ -178,15 +233,8 @@ Status Serve(const UiOptions& options, std::ostream& out, std::ostream& err) {
   // By it clients (--head) know whom they ask; browsers pass it over.
   const std::string cert =
       tls && !tls->fingerprint.empty() ? "&cert=" + Digits(tls->fingerprint) : "";
-  out << "the page of " << options.db_path << ": " << page << keys.user << cert << "\n";
-  if (tls && options.act) out << "for those who only look: " << page << keys.viewer << cert << "\n";
-  if (tls && !tls->fingerprint.empty()) {
-    out << "its certificate is signed by nobody else, so a browser asks once whether to trust it "
-           "(SHA-256 "
-        << tls->fingerprint << ")\n";
-  }
-  out << (options.is_terminal ? "Ctrl-C ends it\n" : "") << std::flush;
-  const std::string opened = options.open ? OpenBrowser(page + keys.user) : "";
+  TUNE_RETURN_IF_ERROR(SayWhereItIs(options, page, cert, keys, tls, out));
+  const std::string opened = options.open ? OpenBrowser(page + keys.admin) : "";
   (*server)->Run();
   if (!opened.empty()) unlink(opened.c_str());
   return OkStatus();

@@ -76,13 +76,28 @@ void AddDoctor(Commands& commands) {
 void AddTokens(Commands& commands) {
   const auto [command, tokens] = commands.Add<TokensOptions>(
       "tokens",
-      "Who may join from other machines.\nExample: tune tokens\nExample: tune tokens --revoke "
-      "1f3a9c02");
-  command->add_flag("--new", tokens->make_new, "Makes a token and prints the line to join with");
-  command->add_option("--revoke", tokens->revoke, "Revokes the token with this id")
+      "Whose workers may join, and whose keys a head's page knows; a key is shown once, and made "
+      "for "
+      "a viewer who looks, a user who submits and changes what is his own, or an admin.\nExample: "
+      "tune tokens\nExample: tune tokens create --role user --name ada --expires 90d > "
+      "ada.head\nExample: tune tokens revoke 1f3a9c02");
+  command
+      ->add_option(
+          "what", tokens->words,
+          "create: makes one, and prints the line to join with, or the page's address with "
+          "the key; revoke ID: ends one; default: lists them")
+      ->type_name("create | revoke ID");
+  command
+      ->add_option("--role", tokens->role,
+                   "Whose it is: worker, viewer, user or admin; default: worker")
+      ->type_name("ROLE");
+  command->add_option("--name", tokens->name, "Whose key it is: the owner of what it submits")
+      ->type_name("NAME");
+  command->add_flag("--new", tokens->make_new, "As create");
+  command->add_option("--revoke", tokens->revoke, "As revoke ID")
       ->type_name("ID")
       ->excludes("--new");
-  AddTokenExpires(command, tokens->validity);
+  AddTokenExpires(command, tokens->validity, "--expires,--token-expires");
   AddFormat(command, tokens->format);
   commands.Bind(command, [tokens = tokens](const Invocation& invocation) {
     tokens->db_path = invocation.db_path;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "tuner/control/asker.h"
 #include "tuner/control/control_socket.h"
 
 namespace tune {
@@ -64,7 +65,9 @@ Result<ControlAnswer> AskTuner(const std::string& folder, const ControlRequest& 
   const Instant deadline = clock.Now() + patience;
   TUNE_ASSIGN_OR_RETURN(const ControlAddress address, ControlAddress::In(folder));
   TUNE_ASSIGN_OR_RETURN(const FileDescriptor connection, ConnectToControl(address));
-  TUNE_RETURN_IF_ERROR(SendLine(connection.get(), EncodeRequest(request) + "\n", clock, deadline));
+  ControlRequest asked = request;
+  asked.by = AsksFor();
+  TUNE_RETURN_IF_ERROR(SendLine(connection.get(), EncodeRequest(asked) + "\n", clock, deadline));
   TUNE_ASSIGN_OR_RETURN(const std::string line,
                         ReadLine(connection.get(), clock, deadline, is_late));
   Result<ControlAnswer> answer = DecodeAnswer(line);

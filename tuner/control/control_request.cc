@@ -165,6 +165,16 @@ Status ReadArgument(const MapEntry& argument, ControlRequest& request) {
   return OkStatus();
 }
 
+Status ReadAsker(const Value& value, std::optional<Asker>& by) {
+  const Value* const name = value.is_map() ? value.Find("name") : nullptr;
+  const Value* const role = value.is_map() ? value.Find("role") : nullptr;
+  const bool is_whole = name != nullptr && name->is_string() && role != nullptr &&
+                        (*role == Value("admin") || *role == Value("user"));
+  if (!is_whole) return Unexpected("by", value, "{name, role: user or admin}");
+  by = Asker{name->AsString(), *role == Value("admin")};
+  return OkStatus();
+}
+
 Status ReadVerb(ControlVerb verb, const Value& arguments, ControlRequest& request) {
   if (!arguments.is_map()) return Unexpected(ControlVerbName(verb), arguments, "an object");
   request.verb = verb;
@@ -248,6 +258,23 @@ bool ChangesSweep(ControlVerb verb) {
          verb == ControlVerb::kResume || verb == ControlVerb::kDelete || verb == ControlVerb::kNote;
 }
 
+bool IsChange(ControlVerb verb) {
+  return ChangesSweep(verb) || verb == ControlVerb::kSubmit || verb == ControlVerb::kClusterDown ||
+         verb == ControlVerb::kClusterSet;
+}
+
+std::string DescribeChange(const ControlRequest& request) {
+  std::string text = ControlVerbName(request.verb);
+  if (request.trial) text += " trial " + std::to_string(request.trial->value);
+  for (const std::string& setting : request.settings) text += " " + setting;
+  if (request.samples) text += " samples " + std::to_string(*request.samples);
+  if (request.errored) text += " errored";
+  if (!request.worker.empty()) text += " " + request.worker;
+  if (!request.file.empty()) text += " " + request.file;
+  if (request.now) text += " now";
+  return text;
+}
+
 namespace {
 
 // Both texts are JSON.
@@ -296,6 +323,12 @@ std::string EncodeRequest(const ControlRequest& request) {
   Value object = Value::MakeMap();
   object.Set("tuner", request.tuner);
   object.Set("sweep", request.sweep);
+  if (request.by) {
+    Value by = Value::MakeMap();
+    by.Set("name", request.by->name);
+    by.Set("role", request.by->is_admin ? "admin" : "user");
+    object.Set("by", std::move(by));
+  }
   object.Set(ControlVerbName(request.verb), std::move(arguments));
   return ToJson(object);
 }
@@ -328,6 +361,8 @@ Result<ControlRequest> DecodeRequest(std::string_view line) {
                            entry.value.AsString().size() <= limits::kNameBytesMax;
       if (!is_name) return Unexpected("sweep", entry.value, "a sweep's name");
       request.sweep = entry.value.AsString();
+    } else if (entry.key == "by") {
+      TUNE_RETURN_IF_ERROR(ReadAsker(entry.value, request.by));
     } else if (const auto verb = VerbNamed(entry.key)) {
       if (++verb_count > 1) return InvalidArgument("read more than one verb, expected one a line");
       TUNE_RETURN_IF_ERROR(ReadVerb(*verb, entry.value, request));

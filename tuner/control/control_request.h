@@ -20,6 +20,9 @@
 // workers go: all of them, and no new ones come. cluster_set {file, document} applies what differs
 // in the cluster file, or is refused; behind the line of cluster it tells what was changed.
 //
+// "by": {"name": "ada", "role": "user"} stands beside the verb where somebody asks by a key of the
+// page (Asker). The socket is open to the tuner's own user alone, so what says it is our program.
+//
 // note {note, tags, untag} writes a person's note and tags to any sweep of the database
 // (tuner/sweep_labels.h); submit takes note and tags, too.
 //
@@ -67,6 +70,8 @@ enum class ControlVerb {
 };
 // Whether it asks for a change, and not only for what the tuner knows.
 bool ChangesSweep(ControlVerb verb);
+// Or of anything else that the tuner holds.
+bool IsChange(ControlVerb verb);
 const char* ControlVerbName(ControlVerb verb);
 // What kState is answered with.
 inline constexpr char kStatePaused[] = "PAUSED";
@@ -86,6 +91,15 @@ struct Submission {
   friend bool operator==(const Submission&, const Submission&) = default;
 };
 
+// Who asks by a key of the page: what a person was given (tune tokens), or the page's own key,
+// which has no name. A user changes what is his own, an admin all.
+struct Asker {
+  std::string name;
+  bool is_admin = false;
+
+  friend bool operator==(const Asker&, const Asker&) = default;
+};
+
 struct ControlRequest {
   int64_t tuner = 0;  // The process that it is meant for, as the writer's lock names it.
   std::string sweep;  // As stored.
@@ -100,6 +114,7 @@ struct ControlRequest {
   LabelChange labels = {};              // kNote.
   std::string file = {};                // kClusterSet: the cluster file's absolute path.
   std::string document = {};            // kClusterSet: what it says, as JSON.
+  std::optional<Asker> by = {};         // Nothing: the tuner's own user.
 
   friend bool operator==(const ControlRequest&, const ControlRequest&) = default;
 };
@@ -110,6 +125,10 @@ struct ControlAnswer {
 
   friend bool operator==(const ControlAnswer&, const ControlAnswer&) = default;
 };
+
+// As the command line would say it, for who looks later: "set limits.max_concurrent=4", "stop trial
+// 3 now".
+std::string DescribeChange(const ControlRequest& request);
 
 // A line without its end.
 std::string EncodeRequest(const ControlRequest& request);

@@ -69,30 +69,38 @@ std::string_view BearerOf(const HttpRequest& request) {
 
 }  // namespace
 
-PageGuard::Role PageGuard::RoleOf(std::string_view key) const {
-  if (IsKey(key, keys_.user)) return Role::kUser;
-  return IsKey(key, keys_.viewer) ? Role::kViewer : Role::kStranger;
+PageCaller PageGuard::CallerOf(std::string_view key) const {
+  if (IsKey(key, keys_.admin)) return {PageRole::kAdmin};
+  if (IsKey(key, keys_.viewer)) return {PageRole::kViewer};
+  return others_ == nullptr ? PageCaller() : others_(key);
 }
 
-PageGuard::Role PageGuard::RoleOf(const HttpRequest& request) const {
-  const Role sent = RoleOf(BearerOf(request));
-  return sent != Role::kStranger ? sent : RoleOf(CookieOf(request).key);
+PageCaller PageGuard::CallerOf(const HttpRequest& request) const {
+  PageCaller sent = CallerOf(BearerOf(request));
+  return sent.role != PageRole::kStranger ? sent : CallerOf(CookieOf(request).key);
+}
+
+PageRights PageGuard::RightsOf(PageRole role) const {
+  const bool may_act = role == PageRole::kUser || role == PageRole::kAdmin;
+  return may_act ? rights_ : PageRights::kLook;
 }
 
 PageRights PageGuard::RightsOf(const HttpRequest& request) const {
-  return RoleOf(request) == Role::kUser ? rights_ : PageRights::kLook;
+  return RightsOf(CallerOf(request).role);
 }
 
 PageRights PageGuard::ProgramRightsOf(const HttpRequest& request) const {
-  return RoleOf(BearerOf(request)) == Role::kUser ? rights_ : PageRights::kLook;
+  return RightsOf(CallerOf(BearerOf(request)).role);
 }
 
 std::string PageGuard::ClientOf(const HttpRequest& request) const {
-  const Role role = RoleOf(request);
-  if (role == Role::kStranger) return "";
-  const bool is_browser = RoleOf(BearerOf(request)) == Role::kStranger;
-  return (role == Role::kUser ? "user " : "viewer ") +
-         std::string(is_browser ? CookieOf(request).word : "");
+  const PageCaller caller = CallerOf(request);
+  if (caller.role == PageRole::kStranger) return "";
+  const bool is_browser = CallerOf(BearerOf(request)).role == PageRole::kStranger;
+  const std::string whose = !caller.id.empty()                ? caller.id
+                            : caller.role == PageRole::kAdmin ? "admin"
+                                                              : "viewer";
+  return whose + " " + std::string(is_browser ? CookieOf(request).word : "");
 }
 
 std::optional<HttpAnswer> PageGuard::Stop(const HttpRequest& request) const {
@@ -110,7 +118,8 @@ std::optional<HttpAnswer> PageGuard::Stop(const HttpRequest& request) const {
     return ErrorAnswer(405, "only GET is known here; actions are sent to /actions of a sweep");
   }
   const auto key = request.query.find("key");
-  if (request.path == "/" && key != request.query.end() && RoleOf(key->second) != Role::kStranger) {
+  if (request.path == "/" && key != request.query.end() &&
+      CallerOf(key->second).role != PageRole::kStranger) {
     HttpAnswer answer;
     answer.status = 303;
     answer.headers = {{"Location", "/"},
@@ -119,16 +128,19 @@ std::optional<HttpAnswer> PageGuard::Stop(const HttpRequest& request) const {
                                          (channel_ == Channel::kTls ? "; Secure" : "")}};
     return answer;
   }
-  if (RoleOf(request) == Role::kStranger) {
+  if (CallerOf(request).role == PageRole::kStranger) {
     return ErrorAnswer(401,
-                       "open the address with the key that was printed when this page was started");
+                       "open the address with the key that was printed when this page was started, "
+                       "or that tune tokens made for you");
   }
   return is_action ? StopAction(request) : std::nullopt;
 }
 
 std::optional<HttpAnswer> PageGuard::StopProgram(const HttpRequest& request) const {
-  if (RoleOf(BearerOf(request)) == Role::kStranger) {
-    return ErrorAnswer(401, "the key that was sent is not one of this head's");
+  if (CallerOf(BearerOf(request)).role == PageRole::kStranger) {
+    return ErrorAnswer(401,
+                       "the key that was sent is not one of this head's, or not any more; ask for "
+                       "another one (tune tokens create, on the head's machine)");
   }
   const bool may_act = ProgramRightsOf(request) == PageRights::kAct;
   if (may_act || request.path == kCommandsPath) return std::nullopt;
@@ -147,7 +159,7 @@ std::optional<HttpAnswer> PageGuard::StopAction(const HttpRequest& request) cons
                        "address that was printed when this page was started");
   }
   const std::string own = (channel_ == Channel::kTls ? "https://" : "http://") + request.host;
-  const bool is_bearer = RoleOf(BearerOf(request)) == Role::kUser;
+  const bool is_bearer = CallerOf(BearerOf(request)).role != PageRole::kStranger;
   if (request.origin != own && !(request.origin.empty() && is_bearer)) {
     return ErrorAnswer(403, "Origin: read '" + ToUtf8(request.origin) + "', expected " +
                                 ToUtf8(own) + ": actions come from the page itself");

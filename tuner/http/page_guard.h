@@ -1,7 +1,8 @@
 // Who may see the page, and act by it: who was given a key.
 //
-// There are two keys: a user's, which sees and acts, and a viewer's, which only sees. Nobody acts
-// where the page only looks.
+// The page has two keys of its own: an admin's, which sees and acts, and a viewer's, which only
+// sees. Others are known elsewhere (KeyLookup): a person's, whose role may also be a user's, who
+// acts on what is his own. Nobody acts where the page only looks.
 //
 // Without TLS each request's Host must be a name of this machine's loopback, so that no page of the
 // web can reach this one through a name of its own (DNS rebinding). Over TLS the certificate says
@@ -14,7 +15,7 @@
 // out. What clients of a head ask (client_api.h) is for programs that send the key alone; a viewer
 // may ask for commands that only tell.
 //
-// Thread rule: immutable.
+// Thread rule: immutable, but for what KeyLookup does.
 #pragma once
 
 #include <functional>
@@ -28,6 +29,16 @@
 namespace tune {
 
 enum class PageRights { kLook, kAct };
+enum class PageRole { kStranger, kViewer, kUser, kAdmin };
+
+// Whose key a request has.
+struct PageCaller {
+  PageRole role = PageRole::kStranger;
+  std::string name = {};  // Of one of the page's own keys neither.
+  std::string id = {};
+};
+// Whose key that is, of keys that are not the page's own.
+using KeyLookup = std::function<PageCaller(std::string_view key)>;
 
 // For programs alone.
 inline constexpr std::string_view kCommandsPath = "/api/v1/commands";
@@ -35,17 +46,19 @@ inline constexpr std::string_view kSubmissionsPath = "/api/v1/submissions";
 inline constexpr std::string_view kPackagesPath = "/api/v1/packages/";  // And a SHA-256.
 
 struct PageKeys {
-  std::string user;
+  std::string admin;
   std::string viewer;
 };
 
 class PageGuard {
  public:
   enum class Channel { kPlain, kTls };
-  // `rights`: what a user may do by it. `draw_word`: another word each time, of letters and digits.
-  PageGuard(PageKeys keys, PageRights rights, Channel channel,
+  // `rights`: what users and admins may do by it. `draw_word`: another word each time, of letters
+  // and digits.
+  PageGuard(PageKeys keys, KeyLookup others, PageRights rights, Channel channel,
             std::function<std::string()> draw_word)
       : keys_(std::move(keys)),
+        others_(std::move(others)),
         rights_(rights),
         channel_(channel),
         draw_word_(std::move(draw_word)) {}
@@ -56,18 +69,19 @@ class PageGuard {
   PageRights RightsOf(const HttpRequest& request) const;
   // The same by the key alone that a program sends.
   PageRights ProgramRightsOf(const HttpRequest& request) const;
+  // By the key that a program sends, else by a browser's cookie.
+  PageCaller CallerOf(const HttpRequest& request) const;
   // Who sends it: a browser, or the programs of a key; "" for who has none.
   std::string ClientOf(const HttpRequest& request) const;
 
  private:
-  enum class Role { kStranger, kViewer, kUser };
-
-  Role RoleOf(std::string_view key) const;
-  Role RoleOf(const HttpRequest& request) const;
+  PageCaller CallerOf(std::string_view key) const;
+  PageRights RightsOf(PageRole role) const;
   std::optional<HttpAnswer> StopAction(const HttpRequest& request) const;
   std::optional<HttpAnswer> StopProgram(const HttpRequest& request) const;
 
   PageKeys keys_;
+  KeyLookup others_;
   PageRights rights_;
   Channel channel_;
   std::function<std::string()> draw_word_;

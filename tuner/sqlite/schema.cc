@@ -404,9 +404,29 @@ constexpr char kVersion12[] =
     "  FROM experiment_rows;"
     "PRAGMA user_version = 12;";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2,  kVersion3,  kVersion4,
-                                       kVersion5, kVersion6,  kVersion7,  kVersion8,
-                                       kVersion9, kVersion10, kVersion11, kVersion12};
+// What was asked of a head or tuner by its door, and by whom: `by_name` as a key is named, of the
+// tuner's own user that one; `by_role` of a key. Who submitted a sweep stands in its provenance. Of
+// a sweep that is deleted the deletion alone stays, and its name.
+constexpr char kVersion13[] =
+    "CREATE TABLE change_rows ("
+    "  id INTEGER PRIMARY KEY,"
+    "  experiment INTEGER REFERENCES experiment_rows (id) ON DELETE CASCADE,"
+    "  sweep TEXT NOT NULL,"
+    "  changed_us INTEGER NOT NULL,"
+    "  change TEXT NOT NULL,"
+    "  by_name TEXT NOT NULL,"
+    "  by_role TEXT NOT NULL"
+    ");"
+    "CREATE INDEX change_rows_by_experiment ON change_rows (experiment);"
+    "CREATE VIEW changes AS SELECT"
+    "  id, experiment, sweep, " TUNE_ISO_TIME("changed_us") " AS changed_at, change,"
+    "  by_name AS \"by\", by_role AS role"
+    "  FROM change_rows;"
+    "PRAGMA user_version = 13;";
+
+constexpr const char* kMigrations[] = {kVersion1,  kVersion2,  kVersion3, kVersion4, kVersion5,
+                                       kVersion6,  kVersion7,  kVersion8, kVersion9, kVersion10,
+                                       kVersion11, kVersion12, kVersion13};
 
 Status WrittenByNewer(const Database& database, int64_t version) {
   return FailedPrecondition(database.path() + ": was written by a newer tune (schema " +

@@ -20,6 +20,7 @@ int64_t SchemaVersion();
 // The first versions that have what a reader can do without.
 inline constexpr int64_t kLabelsSince = 10;             // experiments.note and tags.
 inline constexpr int64_t kGivenUpSince = 12;            // experiments.given_up.
+inline constexpr int64_t kChangesSince = 13;            // changes.
 inline constexpr int64_t kDevicesOfAttemptsSince = 10;  // attempts.devices.
 
 // Brings a database opened for writing up to date, and into WAL mode. kFailedPrecondition when a

@@ -1,5 +1,6 @@
 // Which experiments the store has: they are made, and deleted.
 #include <bit>
+#include <optional>
 #include <utility>
 
 #include "core/json.h"
@@ -25,21 +26,46 @@ Status SqliteStore::AnnounceHead() { return lock_ ? lock_->AnnounceHead() : OkSt
 
 Result<StoredExperiment> SqliteStore::CreateExperiment(const NewExperiment& experiment) {
   TUNE_RETURN_IF_ERROR(CheckFiles());
-  Result<StoredExperiment> created =
-      experiment.is_synced_later ? InsertWithoutSync(experiment) : InsertExperiment(experiment);
-  NoteWritten();
-  return created;
+  if (!experiment.is_synced_later) {
+    Result<StoredExperiment> created = InsertExperiment(experiment);
+    NoteWritten();
+    return created;
+  }
+  std::optional<StoredExperiment> created;
+  TUNE_RETURN_IF_ERROR(WithoutSync([&]() -> Status {
+    TUNE_ASSIGN_OR_RETURN(created, InsertExperiment(experiment));
+    return OkStatus();
+  }));
+  return *std::move(created);
 }
 
 // In the WAL, where the sync of the next transaction finds it: one file is synced as a whole.
-Result<StoredExperiment> SqliteStore::InsertWithoutSync(const NewExperiment& experiment) {
+Status SqliteStore::WithoutSync(const std::function<Status()>& write) {
   TUNE_RETURN_IF_ERROR(database_->Execute("PRAGMA synchronous = NORMAL"));
-  Result<StoredExperiment> created = InsertExperiment(experiment);
+  Status written = write();
   const Status restored = database_->Execute("PRAGMA synchronous = FULL");
+  NoteWritten();
   // Without it no commit would be durable any more.
   if (!restored.ok()) return Internal(restored.message());
-  has_unsynced_ |= created.ok();
-  return created;
+  has_unsynced_ |= written.ok();
+  return written;
+}
+
+Result<int64_t> SqliteStore::RecordChange(const StoredChange& change) {
+  static constexpr char kSql[] =
+      "INSERT INTO change_rows (experiment, sweep, changed_us, change, by_name, by_role) VALUES"
+      " (iif(?2, NULL, (SELECT id FROM experiment_rows WHERE name = ?1)), ?1, ?3, ?4, ?5, ?6)";
+  TUNE_RETURN_IF_ERROR(CheckFiles());
+  TUNE_RETURN_IF_ERROR(WithoutSync([&] {
+    return database_->Run(kSql, change.sweep, change.outlives, change.at.us, change.change,
+                          change.by, change.role);
+  }));
+  return database_->last_insert_id();
+}
+
+Status SqliteStore::ForgetChange(int64_t id) {
+  TUNE_RETURN_IF_ERROR(CheckFiles());
+  return WithoutSync([&] { return database_->Run("DELETE FROM change_rows WHERE id = ?1", id); });
 }
 
 Status SqliteStore::MakeDurable() {

@@ -4,6 +4,7 @@
 // Thread rule: one thread, the tuner's. Readers open a Database of their own with Access::kRead.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +19,16 @@
 #include "tuner/store.h"
 
 namespace tune {
+
+// What was asked of a tuner, and by whom.
+struct StoredChange {
+  std::string sweep;      // Its name; of what is about no sweep "".
+  bool outlives = false;  // The sweep and its rows: it is deleted by this.
+  Instant at;
+  std::string change;  // "set limits.max_concurrent=4"
+  std::string by;      // Whose key it was, or the user's name.
+  std::string role;    // Of that key; "" without one.
+};
 
 class SqliteStore final : public Store {
  public:
@@ -41,6 +52,9 @@ class SqliteStore final : public Store {
   // What a person writes to a sweep, at any time; returns what it has now. Errors of Changed;
   // kNotFound, too: there is no such sweep.
   Result<SweepLabels> Label(const std::string& name, const LabelChange& change);
+  // Before it is done, and durable with the next commit; forgotten where it is refused. Its id.
+  Result<int64_t> RecordChange(const StoredChange& change);
+  Status ForgetChange(int64_t id);
   Status CommitSteps(std::span<const SweepStep> steps) override;
   Result<std::vector<StoredExperiment>> ListExperiments() override;
   Result<std::vector<std::pair<TrialNumber, Configuration>>> ReadSuggestions(
@@ -67,7 +81,8 @@ class SqliteStore final : public Store {
   Status CheckFiles();
   void NoteWritten();
   Result<StoredExperiment> InsertExperiment(const NewExperiment& experiment);
-  Result<StoredExperiment> InsertWithoutSync(const NewExperiment& experiment);
+  // Does what `write` does, and leaves the sync to the next transaction.
+  Status WithoutSync(const std::function<Status()>& write);
   Result<SweepLabels> UpdateLabels(const std::string& name, const LabelChange& change);
   Status EraseExperiment(const StoredExperiment& experiment);
   Status KeepCopy(const std::string& what);
