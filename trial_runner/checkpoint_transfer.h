@@ -12,7 +12,9 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "core/status.h"
 #include "trial_runner/messages.h"
@@ -55,9 +57,18 @@ struct PutLog {
   std::string text;
 };
 
+// A request that the worker is about to make to the sweep's object store, without credentials of
+// its own: the tuner signs it.
+struct SignStoreRequest {
+  AttemptRef ref;      // A lease that the worker holds.
+  std::string method;  // "PUT".
+  std::string key;     // Whole.
+  std::vector<std::pair<std::string, std::string>> query = {};
+};
+
 struct CheckpointCall {
   std::string session;  // As in Hello, of a worker that is attached.
-  std::variant<SeeNonce, PutCheckpoint, GetCheckpoint, PutLog> what;
+  std::variant<SeeNonce, PutCheckpoint, GetCheckpoint, PutLog, SignStoreRequest> what;
 };
 
 // ---- what the tuner answers
@@ -67,6 +78,7 @@ struct CheckpointAnswer {
   int64_t offset = 0;    // To PutCheckpoint, first, and to PutLog: what the tuner has of it.
   std::string path;      // To PutCheckpoint, last: it is durable there.
   PackageName text;      // To GetCheckpoint; its text follows.
+  std::string url;       // To SignStoreRequest: what the store takes for a while.
 };
 
 // ---- the tuner's end
@@ -95,6 +107,8 @@ class CheckpointDepot {
   virtual Result<std::unique_ptr<PackageSource>> Open(const GetCheckpoint& get) = 0;
   // How many bytes of the log are here then; what does not follow them is left out.
   virtual Result<int64_t> TakeLog(const PutLog& put) = 0;
+  // kInvalidArgument: no worker needs that; kFailedPrecondition: none are signed for this sweep.
+  virtual Result<std::string> Sign(const SignStoreRequest& request);
 };
 
 // Of an attempt's log, in its trial's folder; each rank has its own.
@@ -127,6 +141,15 @@ class CheckpointLink {
   virtual Status Get(const GetCheckpoint& get, const Taker& taker, std::stop_token stop) = 0;
   // As CheckpointDepot::TakeLog.
   virtual Result<int64_t> SendLog(const PutLog& put, std::stop_token stop) = 0;
+  // As CheckpointDepot::Sign.
+  virtual Result<std::string> Sign(const SignStoreRequest& request, std::stop_token stop);
 };
+
+inline Result<std::string> CheckpointDepot::Sign(const SignStoreRequest&) {
+  return FailedPrecondition("no requests are signed here");
+}
+inline Result<std::string> CheckpointLink::Sign(const SignStoreRequest&, std::stop_token) {
+  return FailedPrecondition("no requests are signed here");
+}
 
 }  // namespace tune

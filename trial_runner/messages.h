@@ -47,6 +47,8 @@ struct Report {
   bool final = false;  // The trainable's last one: the trial completes with it.
   bool has_checkpoint = false;
   CheckpointRef checkpoint;  // Of this iteration; meaningful if has_checkpoint.
+  // In has_checkpoint's place: it is on its way to where it is kept, and CheckpointDurable follows.
+  bool checkpoint_follows = false;
   std::string note = {};     // One line for a person: its value may not be what is meant.
   std::string reading = {};  // Of an attempt's first value that was printed (first_reading.h).
 };
@@ -117,9 +119,15 @@ struct Hello {
 
 struct AttemptReport {
   AttemptRef ref;
-  int64_t sequence =
-      0;  // From 1 within the attempt; a message that comes twice carries the same one.
+  int64_t sequence = 0;  // From 1 within the attempt; the same where a message comes twice.
   Report report;
+};
+
+// The checkpoint of a report that was told before it was durable (checkpoint_follows) is durable.
+struct CheckpointDurable {
+  AttemptRef ref;
+  int64_t iteration = 0;  // The report's.
+  CheckpointRef checkpoint;
 };
 
 struct AttemptEnded {
@@ -174,7 +182,7 @@ struct SweepUnfit {
 };
 
 using FromWorker = std::variant<Hello, AttemptReport, AttemptEnded, Heartbeat, Goodbye, DeviceLost,
-                                DeviceMemoryPeak, SweepUnfit>;
+                                DeviceMemoryPeak, SweepUnfit, CheckpointDurable>;
 
 // ---- tuner -> worker
 
@@ -194,14 +202,13 @@ struct Refused {
 };
 
 // Run an attempt. With `ahead` false it begins at once on `slices`. With `ahead` true, which is for
-// local workers alone, it waits in
-// the worker's queue: when any attempt on this worker ends, the queue's head takes over that
-// attempt's CPUs and slices at once. The tuner, which sees the same ends in the same order, keeps
-// the same books. The two can cross on the way: an attempt may have ended, with an empty queue,
-// while a lease ahead was under way to the worker. `ends_seen` settles it: it is the number of
-// AttemptEnded messages of this connection that the tuner had seen when it sent this. What was left
-// idle by an end beyond that number is still the queue's to take, oldest first; what an earlier end
-// left idle is the tuner's again.
+// local workers alone, it waits in the worker's queue: when any attempt on this worker ends, the
+// queue's head takes over that attempt's CPUs and slices at once. The tuner, which sees the same
+// ends in the same order, keeps the same books. The two can cross on the way: an attempt may have
+// ended, with an empty queue, while a lease ahead was under way to the worker. `ends_seen` settles
+// it: it is the number of AttemptEnded messages of this connection that the tuner had seen when it
+// sent this. What was left idle by an end beyond that number is still the queue's to take, oldest
+// first; what an earlier end left idle is the tuner's again.
 struct StartAttempt {
   AttemptRef ref;
   bool ahead = false;

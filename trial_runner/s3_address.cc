@@ -1,7 +1,6 @@
 #include "trial_runner/s3_address.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "core/limits.h"
 #include "core/utf8.h"
@@ -10,13 +9,11 @@ namespace tune {
 namespace {
 
 bool IsBucketName(std::string_view name) {
-  const auto is_letter = [](unsigned char c) { return std::isalnum(c) != 0; };
-  return name.size() >= 3 && name.size() <= 63 &&
-         is_letter(static_cast<unsigned char>(name.front())) &&
-         is_letter(static_cast<unsigned char>(name.back())) &&
-         std::all_of(name.begin(), name.end(), [&](char c) {
-           return is_letter(static_cast<unsigned char>(c)) || c == '.' || c == '-' || c == '_';
-         });
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return name.size() >= 3 && name.size() <= 63 && is_letter(name.front()) &&
+         is_letter(name.back()) && name.find("..") == std::string_view::npos &&
+         std::all_of(name.begin(), name.end(),
+                     [&](char c) { return is_letter(c) || c == '.' || c == '-'; });
 }
 
 // A folder's name that servers, or proxies before them, take for something else.
@@ -58,7 +55,8 @@ Result<S3Address> ParseS3Url(std::string_view url) {
   while (rest.ends_with('/')) rest.remove_suffix(1);
   address.key = rest;
   if (!IsBucketName(address.bucket)) {
-    return InvalidArgument(read + ": a bucket's name has 3 to 63 letters, digits, '.' and '-'");
+    return InvalidArgument(read +
+                           ": a bucket's name has 3 to 63 lower-case letters, digits, '.' and '-'");
   }
   if (!IsUtf8(address.key)) return InvalidArgument(read + ": the prefix is not UTF-8");
   if (HasOddPart(address.key)) {

@@ -24,7 +24,7 @@ struct S3Address {
 };
 
 // kInvalidArgument, one line: what was read and what is wrong with it. The bucket's name is S3's: 3
-// to 63 letters, digits, "." and "-" (old ones have capitals and "_"). Keys are any UTF-8 of at
+// to 63 lower-case letters, digits, "." and "-". Keys are any UTF-8 of at
 // most limits::kS3KeyBytesMax bytes, without "//", "." or ".." for a folder's name.
 Result<S3Address> ParseS3Url(std::string_view url);
 

@@ -33,6 +33,9 @@ struct SweepInfo {
   bool is_elsewhere = false;
   // Its checkpoints are kept below this, "s3://bucket/prefix/name"; empty: on the tuner's disk.
   std::string bucket = {};
+  // Reports do not wait until their checkpoints are kept where they are sent to.
+  bool has_async_checkpoints = false;
+  bool lends_credentials = false;  // The tuner signs what its workers ask of the bucket.
   friend bool operator==(const SweepInfo&, const SweepInfo&) = default;
 };
 

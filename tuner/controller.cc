@@ -189,7 +189,7 @@ void Controller::On(const ReportArrived& event) {
   OpenSweep* const open = board_.Find(ref.sweep);
   ReportArrived report = event;
   if (open != nullptr) report.message.ref = open->Unmarked(ref);
-  if (open == nullptr || !open->sweep.Knows(report)) {
+  if (open == nullptr || !open->sweep.Knows(report.worker, report.message.ref)) {
     if (!cluster().leases().HasWorker(event.worker)) return;
     board_.Add(SendToWorker{event.worker,
                             AnswerReport{ref, event.message.sequence, ReportAnswer::kRefused}});
@@ -200,6 +200,16 @@ void Controller::On(const ReportArrived& event) {
   const WorkerId worker = event.worker;
   if (board_.Tell(*open, Reported{std::move(report), beside}).is_news) {
     board_.cluster().NoteReport(worker);
+  }
+}
+
+void Controller::On(const CheckpointArrived& event) {
+  OpenSweep* const open = board_.Find(event.message.ref.sweep);
+  if (open == nullptr) return;
+  CheckpointArrived arrived = event;
+  arrived.message.ref = open->Unmarked(arrived.message.ref);
+  if (open->sweep.Knows(arrived.worker, arrived.message.ref)) {
+    board_.Tell(*open, std::move(arrived));
   }
 }
 

@@ -77,6 +77,7 @@ class Controller {
   void On(const WorkerJoined& event);
   void On(const WorkerGone& event);
   void On(const ReportArrived& event);
+  void On(const CheckpointArrived& event);
   void On(const AttemptFinished& event);
   void On(const TunerRestarted& event);
   void On(const TunerSlept& event);

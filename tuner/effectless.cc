@@ -75,6 +75,9 @@ EffectlessEvents::Taken EffectlessEvents::TakeFrom(std::vector<HeadEvent>& event
                                  AnswerReport{message.ref, message.sequence, *answer});
       return true;
     }
+    if (const auto* const arrived = std::get_if<CheckpointArrived>(&event)) {
+      return !MayBeAlive(arrived->worker, arrived->message.ref, controller, moved);
+    }
     if (const auto* const seen = std::get_if<DeviceMemorySeen>(&event)) {
       return !MayBeAlive(seen->worker, seen->message.ref, controller, moved);
     }

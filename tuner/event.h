@@ -48,6 +48,12 @@ struct ReportArrived {
   AttemptReport message;
 };
 
+// The checkpoint of an earlier report is durable.
+struct CheckpointArrived {
+  WorkerId worker;
+  CheckpointDurable message;
+};
+
 struct AttemptFinished {
   WorkerId worker;
   AttemptEnded message;
@@ -137,7 +143,7 @@ using Event =
                  TunerRestarted, TunerSlept, SamplesExtended, DeadlinePassed, PauseRequested,
                  UnpauseRequested, StopRequested, MaxConcurrentChanged, ErroredRetried,
                  DeviceFellAway, DeviceMemorySeen, LaneSpeedsKnown, SettingsChanged,
-                 WorkerDrainRequested, ProgramChanged, WorkerUnfit>;
+                 WorkerDrainRequested, ProgramChanged, WorkerUnfit, CheckpointArrived>;
 
 // What happens to a tuner of several sweeps, and to which of them, where it is what people say to
 // one. Without a number it is said to all.

@@ -11,6 +11,8 @@
 //   said
 //   ["r", worker, trial, attempt, epoch, sequence, iteration, final, [name, value, ...]]
 //   ["r", ..., [name, value, ...], path, bytes, checksum] ReportArrived, with a checkpoint
+//   ["r", ..., [name, value, ...], "", -1, ""] with a checkpoint that follows
+//   ["k", worker, trial, attempt, epoch, iteration, path, bytes, checksum] CheckpointArrived
 //   ["e", worker, trial, attempt, epoch, outcome, error] AttemptFinished
 //   ["e", ..., error, detail]   with a detail: 1 bad checkpoint, 2 disk full, 3 rank lost
 //   ["i"] InterruptRequested    ["t"] or ["t", 1 listens] TunerRestarted  ["z", us] TunerSlept
@@ -138,6 +140,26 @@ void AppendSlices(const std::vector<DeviceSlice>& slices, std::string& out) {
   out.push_back(']');
 }
 
+namespace {
+
+constexpr int64_t kFollows = -1;  // In the place of a checkpoint's bytes.
+
+void AppendCheckpoint(const CheckpointRef& checkpoint, std::string& out) {
+  AppendField(checkpoint.path, out);
+  AppendField(checkpoint.bytes, out);
+  AppendField(checkpoint.checksum, out);
+}
+
+}  // namespace
+
+void AppendEvent(const CheckpointArrived& event, std::string& out) {
+  out += "\"k\"";
+  AppendField(event.worker.value, out);
+  AppendRef(event.message.ref, out);
+  AppendField(event.message.iteration, out);
+  AppendCheckpoint(event.message.checkpoint, out);
+}
+
 void AppendEvent(const ReportArrived& event, std::string& out) {
   const Report& report = event.message.report;
   out += "\"r\"";
@@ -154,11 +176,8 @@ void AppendEvent(const ReportArrived& event, std::string& out) {
     AppendJsonNumber(value, out);
   }
   out.push_back(']');
-  if (report.has_checkpoint) {
-    AppendField(report.checkpoint.path, out);
-    AppendField(report.checkpoint.bytes, out);
-    AppendField(report.checkpoint.checksum, out);
-  }
+  if (report.has_checkpoint) AppendCheckpoint(report.checkpoint, out);
+  if (report.checkpoint_follows) AppendCheckpoint({"", kFollows, ""}, out);
   if (!report.note.empty() || !report.reading.empty()) AppendField(report.note, out);
   if (!report.reading.empty()) AppendField(report.reading, out);
 }
@@ -300,6 +319,23 @@ WorkerGone ReadWorkerGone(Fields& fields) {
   return event;
 }
 
+CheckpointRef ReadCheckpointRef(Fields& fields) {
+  CheckpointRef checkpoint;
+  checkpoint.path = fields.Text();
+  checkpoint.bytes = fields.Int();
+  checkpoint.checksum = fields.Text();
+  return checkpoint;
+}
+
+CheckpointArrived ReadCheckpointArrived(Fields& fields) {
+  CheckpointArrived event;
+  event.worker = WorkerId{fields.Int()};
+  event.message.ref = fields.Ref();
+  event.message.iteration = fields.Int();
+  event.message.checkpoint = ReadCheckpointRef(fields);
+  return event;
+}
+
 ReportArrived ReadReportArrived(Fields& fields) {
   ReportArrived event;
   event.worker = WorkerId{fields.Int()};
@@ -317,10 +353,10 @@ ReportArrived ReadReportArrived(Fields& fields) {
   if (!inner.Good()) fields.Fail();
   // A checkpoint has three fields; note and reading behind it are two, or the note is one.
   if (fields.Left() > 2) {
-    report.has_checkpoint = true;
-    report.checkpoint.path = fields.Text();
-    report.checkpoint.bytes = fields.Int();
-    report.checkpoint.checksum = fields.Text();
+    CheckpointRef checkpoint = ReadCheckpointRef(fields);
+    report.checkpoint_follows = checkpoint.bytes == kFollows;
+    report.has_checkpoint = !report.checkpoint_follows;
+    if (report.has_checkpoint) report.checkpoint = std::move(checkpoint);
   }
   if (!fields.AtEnd()) report.note = fields.Text();
   if (!fields.AtEnd()) report.reading = fields.Text();
@@ -395,6 +431,7 @@ ProgramChanged ReadProgramChanged(Fields& fields) {
 
 Event ReadEvent(const std::string& letter, Fields& fields) {
   if (letter == "r") return ReadReportArrived(fields);
+  if (letter == "k") return ReadCheckpointArrived(fields);
   if (letter == "e") return ReadAttemptFinished(fields);
   if (letter == "j") return ReadWorkerJoined(fields);
   if (letter == "g") return ReadWorkerGone(fields);

@@ -19,6 +19,8 @@ size_t BytesOf(const Event& event) {
     bytes += report->message.report.metrics.size() * sizeof(Metrics::value_type);
     for (const auto& [name, value] : report->message.report.metrics) bytes += name.size();
     bytes += report->message.report.checkpoint.path.size();
+  } else if (const auto* const arrived = std::get_if<CheckpointArrived>(&event)) {
+    bytes += arrived->message.checkpoint.path.size();
   } else if (const auto* const ended = std::get_if<AttemptFinished>(&event)) {
     bytes += ended->message.error.size();
   } else if (const auto* const joined = std::get_if<WorkerJoined>(&event)) {
@@ -49,6 +51,9 @@ std::optional<Event> ToEvent(Incoming incoming) {
   }
   if (auto* report = std::get_if<AttemptReport>(&message)) {
     return ReportArrived{worker, std::move(*report)};
+  }
+  if (auto* durable = std::get_if<CheckpointDurable>(&message)) {
+    return CheckpointArrived{worker, std::move(*durable)};
   }
   if (auto* ended = std::get_if<AttemptEnded>(&message)) {
     return AttemptFinished{worker, std::move(*ended)};

@@ -281,6 +281,7 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
   TUNE_RETURN_IF_ERROR(ReadLimits(root, spec.limits));
   TUNE_RETURN_IF_ERROR(ReadFailure(root, spec.failure));
   TUNE_RETURN_IF_ERROR(ReadCheckpoint(root, spec.checkpoint));
+  TUNE_RETURN_IF_ERROR(CheckAsync(spec));
   TUNE_RETURN_IF_ERROR(ReadShare(root, spec.share));
   TUNE_RETURN_IF_ERROR(ReadReserve(root, spec.resources, spec.share.reserve));
   TUNE_RETURN_IF_ERROR(ReadAfter(root, spec.after));

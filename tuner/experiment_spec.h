@@ -44,7 +44,9 @@ struct CheckpointPolicy {
   int64_t keep = 1;                          // Latest, per trial.
   int64_t keep_best = 1;                     // Best, over the sweep.
   std::optional<int64_t> disk_budget_bytes;  // Over the sweep.
-  std::string storage;  // "s3://bucket/prefix"; empty: the sweep's artifact folder.
+  std::string storage;             // "s3://bucket/prefix"; empty: the sweep's artifact folder.
+  bool lends_credentials = false;  // The tuner signs what workers ask of the storage.
+  bool is_async = false;           // A report does not wait until its checkpoint is durable.
 };
 
 // What is held free for a sweep on a head; 0: of that nothing (reserves.h).

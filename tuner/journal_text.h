@@ -63,6 +63,7 @@ void AppendEvent(const DeviceFellAway& event, std::string& out);
 void AppendEvent(const DeviceMemorySeen& event, std::string& out);
 // Those that stand in a stream, too.
 void AppendEvent(const ReportArrived& event, std::string& out);
+void AppendEvent(const CheckpointArrived& event, std::string& out);
 void AppendEvent(const AttemptFinished& event, std::string& out);
 void AppendEvent(const InterruptRequested& event, std::string& out);
 void AppendEvent(const SamplesExtended& event, std::string& out);

@@ -183,8 +183,8 @@ Status ReadStorage(const SpecSection& section, CheckpointPolicy& out) {
   if (!address.ok() || address->key.size() > limits::kS3PrefixBytesMax) {
     return section.Expected(*value, "storage",
                             std::string(kWhat) +
-                                ": a bucket of 3 to 63 letters, digits, '.' and "
-                                "'-', and a prefix of at most " +
+                                ": a bucket of 3 to 63 lower-case letters, digits, '.' "
+                                "and '-', and a prefix of at most " +
                                 std::to_string(limits::kS3PrefixBytesMax) +
                                 " bytes without empty parts, '.' and '..'");
   }
@@ -193,10 +193,9 @@ Status ReadStorage(const SpecSection& section, CheckpointPolicy& out) {
 }
 
 Status ReadCheckpoint(const SpecSection& root, CheckpointPolicy& out) {
-  constexpr std::array<std::string_view, 1> kLater = {"async"};
   TUNE_ASSIGN_OR_RETURN(const SpecSection section,
                         SpecSection::Open(root.Find("checkpoint"), "checkpoint"));
-  TUNE_RETURN_IF_ERROR(section.CheckKeys(kCheckpointKeys, kLater));
+  TUNE_RETURN_IF_ERROR(section.CheckKeys(kCheckpointKeys));
   constexpr int64_t kMax = 1'000'000;
   TUNE_RETURN_IF_ERROR(section.ReadInt("every", 1, kMax, "an integer of 1 or more", out.every));
   TUNE_RETURN_IF_ERROR(section.ReadInt("keep", 1, kMax, "an integer of 1 or more", out.keep));
@@ -204,6 +203,21 @@ Status ReadCheckpoint(const SpecSection& root, CheckpointPolicy& out) {
   TUNE_RETURN_IF_ERROR(section.ReadBytes("disk_budget", disk_budget));
   if (disk_budget > 0) out.disk_budget_bytes = disk_budget;
   TUNE_RETURN_IF_ERROR(ReadStorage(section, out));
+  if (const Value* const whose = section.Find("storage_credentials")) {
+    const bool is_known =
+        *whose == Value(kWhoseCredentials[0]) || *whose == Value(kWhoseCredentials[1]);
+    if (!is_known) return section.Expected(*whose, "storage_credentials", "own or tuner");
+    out.lends_credentials = *whose == Value(kWhoseCredentials[1]);
+    if (out.lends_credentials && out.storage.empty()) {
+      return InvalidAt(whose->place,
+                       "checkpoint.storage_credentials: tuner is for a storage in an object store; "
+                       "expected one beside it, storage: s3://bucket/prefix");
+    }
+  }
+  if (const Value* const async = section.Find("async")) {
+    if (!async->is_bool()) return section.Expected(*async, "async", "true or false");
+    out.is_async = async->AsBool();
+  }
   return section.ReadInt("keep_best", 0, kMax, "an integer of 0 or more", out.keep_best);
 }
 

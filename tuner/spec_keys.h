@@ -36,8 +36,10 @@ inline constexpr std::array<std::pair<std::string_view, Outcome>, 6> kFailureCau
     {"lost", Outcome::kLost},
 }};
 inline constexpr std::array<std::string_view, 2> kCauseKeys = {"max_failures", "backoff"};
-inline constexpr std::array<std::string_view, 5> kCheckpointKeys = {"every", "keep", "keep_best",
-                                                                    "disk_budget", "storage"};
+inline constexpr std::array<std::string_view, 7> kCheckpointKeys = {
+    "every", "keep", "keep_best", "disk_budget", "storage", "storage_credentials", "async"};
+// Of checkpoint.storage_credentials: each machine has its own, or the tuner signs.
+inline constexpr std::array<std::string_view, 2> kWhoseCredentials = {"own", "tuner"};
 inline constexpr std::string_view kStorageAuto = "auto";  // The default, written out.
 
 }  // namespace tune

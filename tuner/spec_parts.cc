@@ -63,6 +63,14 @@ Status CheckExplored(const ExperimentSpec& spec, const SearchSpace& space,
 
 }  // namespace
 
+Status CheckAsync(const ExperimentSpec& spec) {
+  if (!spec.checkpoint.is_async || !SchedulerExplore(spec.scheduler)) return OkStatus();
+  return InvalidAt(spec.document.Find("checkpoint")->Find("async")->place,
+                   "checkpoint: async is true, but pbt copies checkpoints at the moment when it "
+                   "decides, so that each must be durable by then; expected false, or another "
+                   "scheduler");
+}
+
 Result<std::vector<std::string>> CheckParts(const ExperimentSpec& spec, bool require_trainable) {
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   TUNE_RETURN_IF_ERROR(CheckSatisfiable(space));

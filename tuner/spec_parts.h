@@ -16,6 +16,10 @@ namespace tune {
 // "line:column: ".
 Result<std::vector<std::string>> CheckParts(const ExperimentSpec& spec, bool require_trainable);
 
+// Whether reports need not wait for their checkpoints, which the scheduler may want. Requires all
+// of the spec that these are of.
+Status CheckAsync(const ExperimentSpec& spec);
+
 // Whether the trainable takes each constant of the space and each value of a list, with
 // "line:column: "; of numbers in a range configurations tell. For a space file that is new: a sweep
 // that has begun goes on with what never was drawn.

@@ -78,10 +78,15 @@ Value Checkpoint() {
        {"keep_best", Integer(0, "Over the sweep")},
        {"disk_budget", Bytes("Over the sweep, such as 20GB")},
        {"storage", Object({{"type", "string"},
-                           {"pattern", "^(auto|s3://[A-Za-z0-9][A-Za-z0-9._-]+[A-Za-z0-9](/.*)?)$"},
+                           {"pattern", "^(auto|s3://[a-z0-9][a-z0-9.-]+[a-z0-9](/.*)?)$"},
                            {"description",
                             "Where they are kept: auto (the database's artifacts), or in an object "
-                            "store, s3://bucket/prefix"}})}},
+                            "store, s3://bucket/prefix"}})},
+       {"storage_credentials",
+        Object({{"enum", List({Value(kWhoseCredentials[0]), Value(kWhoseCredentials[1])})},
+                {"description", "Workers ask the store with their own, or the tuner signs"}})},
+       {"async",
+        About(Type("boolean"), "Reports do not wait until their checkpoints are durable")}},
       "What is kept of trials' checkpoints");
 }
 

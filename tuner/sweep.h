@@ -56,7 +56,7 @@ class Sweep {
 
   // ---- what the controller asks before it tells
 
-  bool Knows(const ReportArrived& event) const;   // It is of a lease that runs there.
+  bool Knows(WorkerId worker, const AttemptRef& ref) const;  // A lease that runs there.
   bool IsUnasked(const AttemptEnded& end) const;  // An end that nobody on our side asked for.
   // What trials would need from now on, after one used so much of a device; nothing: as before.
   std::optional<ResourceRequest> LearnedRequest(const DeviceMemorySeen& event,
@@ -85,8 +85,7 @@ class Sweep {
   bool is_ending() const { return end_status_.has_value(); }
   bool is_being_stopped() const { return end_status_ == ExperimentStatus::kStopped; }
   bool has_ended() const { return has_ended_; }
-  // Why it was interrupted, where no worker came within the limits.unplaceable of its space file.
-  const std::string& given_up() const { return given_up_; }
+  const std::string& given_up() const { return given_up_; }  // No worker came: why.
   bool GivesOut() const { return !end_status_.has_value() && !sweep_over_; }
   int64_t max_concurrent() const { return max_concurrent_; }
   const ControllerOptions& options() const { return options_; }
@@ -130,6 +129,7 @@ class Sweep {
   void On(const StepEnded& event);
   // What its workers say, and what became of leases.
   void On(const Reported& event);
+  void On(const CheckpointArrived& event);
   void On(const LeaseEnded& event);
   void On(const NoticeBooked& event);
   void On(const NoticeHeeded& event);
@@ -159,7 +159,8 @@ class Sweep {
   void TellSearcher(TrialRecord& trial, const Report& report, Metric value);
   StopReason ReasonToStop(const TrialRecord& trial, const Report& report,
                           const std::optional<Decision>& decision) const;
-  void KeepCheckpoint(TrialRecord& trial, const Report& report, Metric value);
+  void TakeCheckpoint(TrialRecord& trial, const Report& report, Metric value);
+  void KeepCheckpoint(const CheckpointRetention::Entry& entry, const std::string& within);
   void MeetDiskBudget();
   bool MayPauseAfter(const TrialRecord& trial, int64_t iteration) const;
   void RemoveCheckpoints(const std::vector<CheckpointRetention::Entry>& removed);
@@ -245,8 +246,7 @@ class Sweep {
   std::unique_ptr<TrialScheduler> scheduler_;
   SweepLeases held_;
   CheckpointRetention retention_;
-  bool said_over_budget_ = false;
-  bool said_missing_objective_ = false;
+  bool said_over_budget_ = false, said_missing_objective_ = false;
   DoubtWatch doubts_;
   bool said_spread_ = false;
   std::map<TrialNumber, Configuration> suggestions_;

@@ -120,6 +120,7 @@ void Sweep::DropFromQueue(TrialRecord& trial) {
 
 void Sweep::DropLease(TrialRecord& trial) {
   RemoveCheckpoints(retention_.Unpin(trial.row.number));
+  trial.coming_checkpoints.clear();
   trial.lease.reset();
 }
 

@@ -37,7 +37,7 @@ struct WentOn {
 };
 
 // A report of a lease that runs (Sweep::Knows), and what else ran on its device. Answered: whether
-// it took effect.
+// it took effect. CheckpointArrived (event.h) is of such a lease, too.
 struct Reported {
   ReportArrived report;
   Neighbours beside;
@@ -85,7 +85,8 @@ using SweepEvent =
                  StopRequested, MaxConcurrentChanged, SettingsChanged, ProgramChanged,
                  ErroredRetried, LaneSpeedsKnown, TimeSet, TimeLimitsChecked, LifeEnded, LifeBegan,
                  WentOn, Reported, LeaseEnded, NoticeBooked, NoticeHeeded, TrialTaken, Granted,
-                 GrantedAhead, NoMoreTold, PlaceableSeen, MemoryLearned, StepEnded>;
+                 GrantedAhead, NoMoreTold, PlaceableSeen, MemoryLearned, StepEnded,
+                 CheckpointArrived>;
 
 // One line of JSON a step, and back, as EncodeEvents (event.h).
 std::string EncodeStream(const std::vector<SweepEvent>& stream);

@@ -43,6 +43,8 @@ void UnmarkSweep(ExperimentId sweep, Event& event) {
     for (HeldAttempt& held : joined->held) Unmark(sweep, held.ref);
   } else if (auto* const report = std::get_if<ReportArrived>(&event)) {
     Unmark(sweep, report->message.ref);
+  } else if (auto* const arrived = std::get_if<CheckpointArrived>(&event)) {
+    Unmark(sweep, arrived->message.ref);
   } else if (auto* const ended = std::get_if<AttemptFinished>(&event)) {
     Unmark(sweep, ended->message.ref);
   } else if (auto* const memory = std::get_if<DeviceMemorySeen>(&event)) {

@@ -23,10 +23,9 @@ bool WaitsInVain(const ExperimentSpec& spec, TrialRecord& trial) {
 
 }  // namespace
 
-bool Sweep::Knows(const ReportArrived& event) const {
-  const AttemptRef& ref = event.message.ref;
+bool Sweep::Knows(WorkerId worker, const AttemptRef& ref) const {
   return ref.trial.value >= 0 && ref.trial.value < static_cast<int64_t>(trials_.size()) &&
-         held_.IsRunning(event.worker, ref) && At(ref.trial).lease == ref;
+         held_.IsRunning(worker, ref) && At(ref.trial).lease == ref;
 }
 
 void Sweep::On(const Reported& reported) {
@@ -62,7 +61,7 @@ void Sweep::On(const Reported& reported) {
   out_.reports.push_back(
       ReportRow{ref.trial, ref.attempt, report.iteration, value, report.metrics, now_, decision});
   MeasureLanes(trial, report, reported.beside);
-  KeepCheckpoint(trial, report, value);
+  TakeCheckpoint(trial, report, value);
   const StopReason reason = ReasonToStop(trial, report, decision);
   if (reason == StopReason::kStopCondition && trial.row.iterations == 0) {
     Answer(event.worker, trial, message, ReportAnswer::kRefused);
@@ -230,22 +229,55 @@ bool Sweep::MayPauseAfter(const TrialRecord& trial, int64_t iteration) const {
 // Commands wait for a checkpoint, so that nothing is trained twice.
 std::optional<PauseCommand> Sweep::CommandToPause(const TrialRecord& trial,
                                                   const Report& report) const {
-  if (!report.has_checkpoint) return std::nullopt;
+  if (!report.has_checkpoint && !report.checkpoint_follows) return std::nullopt;
   if (trial.pause_wanted) return trial.pause_wanted;
   return is_paused_ ? std::optional(PauseCommand::kSweep) : std::nullopt;
 }
 
-void Sweep::KeepCheckpoint(TrialRecord& trial, const Report& report, Metric value) {
+void Sweep::TakeCheckpoint(TrialRecord& trial, const Report& report, Metric value) {
+  if (report.checkpoint_follows) {
+    auto& coming = trial.coming_checkpoints;
+    if (!coming.empty() && coming.back().iteration == report.iteration) coming.pop_back();
+    coming.push_back({report.iteration, value, trial.exploit_count});
+  }
   if (!report.has_checkpoint) return;
-  trial.resume_iteration = report.iteration;
-  trial.resume_path = WithinArtifacts(trial, report.checkpoint.path).value_or("");
-  trial.resume_owner.reset();
-  trial.resume_has_other_config = false;
-  if (report.checkpoint.path.empty()) return;  // All there is to it is its iteration.
-  out_.checkpoints.push_back(CheckpointRow{trial.row.number, report.iteration, report.checkpoint,
-                                           CheckpointState::kDurable});
-  RemoveCheckpoints(retention_.Add(
-      {trial.row.number, report.iteration, report.checkpoint, value, trial.exploit_count}));
+  KeepCheckpoint(
+      {trial.row.number, report.iteration, report.checkpoint, value, trial.exploit_count},
+      WithinArtifacts(trial, report.checkpoint.path).value_or(""));
+}
+
+// Its trial goes on from there, unless it has taken over another one's since.
+void Sweep::KeepCheckpoint(const CheckpointRetention::Entry& entry, const std::string& within) {
+  TrialRecord& trial = At(entry.trial);
+  if (entry.lineage == trial.exploit_count) {
+    trial.resume_iteration = entry.iteration;
+    trial.resume_path = within;
+    trial.resume_owner.reset();
+    trial.resume_has_other_config = false;
+  }
+  if (entry.ref.path.empty()) return;  // All there is to it is its iteration.
+  out_.checkpoints.push_back(
+      CheckpointRow{entry.trial, entry.iteration, entry.ref, CheckpointState::kDurable});
+  RemoveCheckpoints(retention_.Add(entry));
+}
+
+// Of a report that was answered before. Nothing was decided by when its checkpoint comes: whatever
+// became of the trial since, it goes on from there when it goes on, and may be the best there.
+void Sweep::On(const CheckpointArrived& event) {
+  const CheckpointDurable& message = event.message;
+  TrialRecord& trial = At(message.ref.trial);
+  auto& coming = trial.coming_checkpoints;
+  const auto found = std::find_if(coming.begin(), coming.end(), [&](const auto& one) {
+    return one.iteration == message.iteration;
+  });
+  const auto within = WithinArtifacts(trial, message.checkpoint.path);
+  answer_.is_news = found != coming.end() && within.has_value();
+  if (!answer_.is_news) return;
+  const TrialRecord::ComingCheckpoint saved = *found;
+  coming.erase(coming.begin(), std::next(found));  // Those before were overtaken.
+  KeepCheckpoint(
+      {trial.row.number, message.iteration, message.checkpoint, saved.value, saved.lineage},
+      *within);
 }
 
 void Sweep::MeetDiskBudget() {

@@ -28,6 +28,8 @@ SweepInfo Sweep::Info() const {
   info.package = package_;
   info.is_elsewhere = is_elsewhere_;
   info.bucket = options_.bucket();
+  info.has_async_checkpoints = options_.spec.checkpoint.is_async;
+  info.lends_credentials = options_.spec.checkpoint.lends_credentials;
   return info;
 }
 

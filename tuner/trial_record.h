@@ -82,6 +82,14 @@ struct TrialRecord {
   };
   std::optional<Unsaved> first_unsaved;
 
+  // Of the present attempt's reports, by iteration: checkpoints that are not durable yet.
+  struct ComingCheckpoint {
+    int64_t iteration = 0;
+    Metric value;
+    int64_t lineage = 0;  // exploit_count when it was reported.
+  };
+  std::vector<ComingCheckpoint> coming_checkpoints;
+
   // Where the next attempt goes on.
   int64_t resume_iteration = 0;
   std::string resume_path;  // Within its artifact folder; empty: its iteration is all there is.

@@ -179,16 +179,27 @@ void Tuner::SendHeartbeats(Instant now) {
   }
 }
 
-// What workers' checkpoints wait for is said once, and that they do no more.
+// What workers' checkpoints wait for is said once, and that they do no more. The tuner's own worker
+// needs no name.
 void Tuner::LookAtWaits() {
   std::map<WorkerId, std::string> waits = parts_.queue.TakeWaits();
+  const auto& sweeps = parts_.controller.sweeps();
+  const bool go_on =
+      !sweeps.empty() && std::all_of(sweeps.begin(), sweeps.end(), [](const auto& e) {
+        return e.second.sweep.options().spec.checkpoint.is_async;
+      });
   for (const auto& [worker, why] : waits) {
     const auto before = waits_.find(worker);
     const std::string was = before == waits_.end() ? "" : before->second;
+    const WorkerBook& book = parts_.controller.cluster().workers();
+    const auto known = book.all().find(worker);
+    const bool is_local = known == book.all().end() || known->second.row.is_local;
+    const std::string whose = is_local ? "checkpoints" : "checkpoints of " + book.NameOf(worker);
     if (was.empty() && !why.empty()) {
-      lines_.push_back({"checkpoints wait, trials go on up to their next one: " + why});
+      lines_.push_back(
+          {whose + " wait, trials go on" + (go_on ? "" : " up to their next one") + ": " + why});
     } else if (!was.empty() && why.empty()) {
-      lines_.push_back({"checkpoints are kept again"});
+      lines_.push_back({whose + " are kept again"});
     }
     waits_[worker] = why;
   }

@@ -69,10 +69,11 @@ class KillInBucket : public BucketSweep {
     EXPECT_THAT(*client_->ListUploads("", {}), IsEmpty());
   }
   // One trial at a time, with ASHA.
-  std::string AshaSpace(const std::string& bytes, const std::string& samples) const {
+  std::string AshaSpace(const std::string& bytes, const std::string& samples,
+                        const std::string& checkpoint = "") const {
     return CurveSweep("    iterations: 9\n    seconds: 0.01\n    checkpoint_bytes: " + bytes + "\n",
-                      "checkpoint: {storage: \"" + Storage() + "\"}\nsamples: " + samples +
-                          "\nlimits: {max_concurrent: 1}\n" + kAsha + kEndless);
+                      "checkpoint: {storage: \"" + Storage() + "\"" + checkpoint + "}\nsamples: " +
+                          samples + "\nlimits: {max_concurrent: 1}\n" + kAsha + kEndless);
   }
   void KillAndLook(const KillSweep& sweep) {
     const std::string witness =
@@ -99,6 +100,10 @@ class KillInBucket : public BucketSweep {
 
 TEST_F(KillInBucket, SmallCheckpointsAreThoseOfASweepLeftAlone) {
   KillAndLook({"bucket-asha-1", AshaSpace("64KiB", "6"), {}, true, false});
+}
+
+TEST_F(KillInBucket, CheckpointsThatFollowTheirReportsAreThoseOfASweepLeftAlone) {
+  KillAndLook({"bucket-asha-1-async", AshaSpace("64KiB", "6", ", async: true"), {}, true, false});
 }
 
 TEST_F(KillInBucket, CheckpointsThatAreSentInPartsAreThoseOfASweepLeftAlone) {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "tests/e2e/join_line.h"
 #include "tests/e2e/running_head.h"
@@ -153,6 +154,75 @@ TEST_F(BucketSweep, WorkersOfOtherMachinesSendTheirCheckpointsThereThemselves) {
   EXPECT_THAT(CopiesBelow(away / "second"), IsEmpty());
 }
 
+// Its environment and what was said to it are there. On one machine it has seen others'
+// environments, too, where it looks for what trials left behind: there the text follows a "=".
+bool MemoryHolds(pid_t pid, const std::string& text) {
+  const std::string proc = "/proc/" + std::to_string(pid);
+  std::ifstream maps(proc + "/maps");
+  std::ifstream memory(proc + "/mem", std::ios::binary);
+  for (std::string line; std::getline(maps, line);) {
+    size_t end = 0;
+    const uint64_t from = std::stoull(line, &end, 16);
+    const uint64_t to = std::stoull(line.substr(end + 1), nullptr, 16);
+    if (line.find(" rw") == std::string::npos || to - from > (256u << 20)) continue;
+    std::string bytes(to - from, '\0');
+    memory.clear();
+    memory.seekg(static_cast<std::streamoff>(from));
+    memory.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    bytes.resize(static_cast<size_t>(memory.gcount()));
+    for (size_t at = bytes.find(text); at != std::string::npos; at = bytes.find(text, at + 1)) {
+      if (at == 0 || bytes[at - 1] != '=') return true;
+    }
+  }
+  return false;
+}
+
+TEST_F(BucketSweep, AWorkerWithoutCredentialsKeepsItsCheckpointsByWhatTheTunerSigns) {
+  if (geteuid() != 0) GTEST_SKIP() << "a mount namespace needs root";
+  TestFolder folder;
+  TestFolder away;
+  const std::string space =
+      CurveSweep("    iterations: 6\n    seconds: 0.05\n    checkpoint_bytes: 18MiB\n",
+                 "checkpoint: {storage: \"" + Storage() +
+                     "\", storage_credentials: tuner}\nsamples: 2\nlimits: {max_concurrent: 1}\n");
+  Program tune(folder, "tune",
+               {"run", folder.Write("space.yaml", space), "--cpus", "0", "--db", folder / "tune.db",
+                "--listen", "127.0.0.1:0"});
+  const JoinLine join = WaitForJoinLine(tune);
+  ASSERT_NE(join.token, "");
+  const std::string key = std::getenv("AWS_ACCESS_KEY_ID");
+  const std::string secret = std::getenv("AWS_SECRET_ACCESS_KEY");
+  const std::string endpoint = std::getenv("AWS_ENDPOINT_URL_S3");
+  for (const char* const name :
+       {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL_S3", "AWS_REGION"}) {
+    unsetenv(name);
+  }
+  std::optional<Program> worker;
+  for (const std::string life : {"first", "second"}) {
+    worker.emplace(away, "tune", join.Worker({"--cpus", "1", "--cache", away / life}), "",
+                   folder.path());
+    if (life == "second") break;
+    WaitForReports(folder, 3);
+    EXPECT_TRUE(MemoryHolds(worker->pid(), "AWS_EC2_METADATA_DISABLED")) << "it can be read";
+    EXPECT_FALSE(MemoryHolds(worker->pid(), secret));
+    std::ifstream environment("/proc/" + std::to_string(worker->pid()) + "/environ");
+    EXPECT_THAT(std::string(std::istreambuf_iterator<char>(environment), {}),
+                AllOf(HasSubstr("AWS_EC2_METADATA_DISABLED"), Not(HasSubstr(secret))));
+    worker->Signal(SIGKILL);
+    worker->Wait();
+    fs::rename(away / life, away / "lost");
+  }
+  EXPECT_TRUE(Succeeded(worker->Wait()));
+  EXPECT_TRUE(Succeeded(tune.Wait()));
+  setenv("AWS_ACCESS_KEY_ID", key.c_str(), 1);
+  setenv("AWS_SECRET_ACCESS_KEY", secret.c_str(), 1);
+  setenv("AWS_ENDPOINT_URL_S3", endpoint.c_str(), 1);
+  setenv("AWS_REGION", "us-east-1", 1);
+  EXPECT_EQ(Query(folder, "select from_iteration > 0 from attempts where number = 2"),
+            std::vector<std::string>{"1"});
+  ExpectStoreIsWhatRowsSay(folder);
+}
+
 TEST_F(BucketSweep, AHeadsSweepsKeepTheirsThere) {
   TestFolder folder;
   const auto head = StartHead(folder);
@@ -221,6 +291,55 @@ TEST_F(BucketSweep, DeleteTouchesNothingWithoutTheOwnersMarkAndSaysSo) {
   EXPECT_EQ(deleted.exit_status, 1) << deleted.out << deleted.err;
   EXPECT_THAT(deleted.out + deleted.err, HasSubstr("/space has no owner.json any more, and"));
   EXPECT_EQ(Keys(), before);
+}
+
+TEST_F(BucketSweep, ASweepThatRunsWritesALostMarkAgain) {
+  TestFolder folder;
+  Program tune(folder, "tune",
+               {"run", folder.Write("space.yaml", Space("0.05", "", "samples: 100\n"))});
+  AwaitReports(tune, folder, 2);
+  ASSERT_TRUE(client_->Delete("p/space/owner.json", {}).ok());
+  ASSERT_TRUE(tune.WaitForText("owner.json was gone and is written again"));
+  EXPECT_EQ(Keys("p/space/owner.json").size(), 1u);
+  tune.Signal(SIGINT);
+  EXPECT_EQ(tune.Wait().exit_status, 130);
+}
+
+TEST_F(BucketSweep, TheDoctorNamesAnObjectThatIsMissingOrHasAnotherSize) {
+  TestFolder folder;
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", folder.Write("space.yaml", Space("0"))})));
+  const std::string bucket = "s3://" + bucket_ + "/";
+  const std::vector<std::string> durable = Durable(folder);
+  ASSERT_EQ(durable.size(), 3u);
+  const auto key_of = [&](size_t i) {
+    return DataKey(durable[i].substr(bucket.size()), "state.bin");
+  };
+  ASSERT_TRUE(client_->Delete(key_of(0), {}).ok());
+  ASSERT_TRUE(client_->Put(key_of(1), "abc", {}, {}).ok());
+  const ProgramResult doctor = RunTune(folder, {"doctor"});
+  EXPECT_THAT(doctor.out, HasSubstr(durable[0] + ": data/state.bin is missing"));
+  EXPECT_THAT(doctor.out,
+              HasSubstr(durable[1] + ": data/state.bin has 3 bytes, the manifest says"));
+  EXPECT_THAT(doctor.out, Not(HasSubstr(durable[2])));
+}
+
+TEST_F(BucketSweep, ADryRunLooksAtTheStoreAndWritesNothingThere) {
+  TestFolder folder;
+  const ProgramResult there =
+      RunTune(folder, {"run", folder.Write("space.yaml", Space("0")), "--dry-run"});
+  EXPECT_TRUE(Succeeded(there));
+  EXPECT_THAT(there.err, HasSubstr("can be listed and has no object"));
+  EXPECT_THAT(Keys(), IsEmpty());
+  const ProgramResult none = RunTune(folder, {"run", "space.yaml", "--dry-run", "--set",
+                                              "checkpoint.storage=s3://no-such-bucket-here/p"});
+  EXPECT_EQ(none.exit_status, 2);
+  EXPECT_THAT(none.err, HasSubstr("checkpoint.storage: cannot list"));
+  EXPECT_THAT(none.err, HasSubstr("NoSuchBucket"));
+  unsetenv("AWS_ACCESS_KEY_ID");
+  const ProgramResult unseen = RunTune(folder, {"run", "space.yaml", "--dry-run"});
+  setenv("AWS_ACCESS_KEY_ID", "TUNEKEY", 1);
+  EXPECT_EQ(unseen.exit_status, 2) << "as the run itself";
+  EXPECT_THAT(unseen.err, HasSubstr("checkpoint.storage: there are no credentials"));
 }
 
 TEST_F(BucketSweep, MeetsItsBudgetThere) {

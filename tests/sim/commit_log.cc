@@ -109,7 +109,9 @@ void CommitLog::Count(const std::vector<Event>& events, const Transition& transi
   for (const Event& event : events) {
     ++coverage_[NameOf(event)];
     const auto* const arrived = std::get_if<ReportArrived>(&event);
-    if (arrived == nullptr || !arrived->message.report.has_checkpoint) continue;
+    if (arrived == nullptr) continue;
+    const Report& report = arrived->message.report;
+    if (!report.has_checkpoint && !report.checkpoint_follows) continue;
     const bool is_due = arrived->message.sequence % spec_.checkpoint.every == 0;
     if (!is_due && !arrived->message.report.final) ++coverage_["a trial saved before it was due"];
   }
@@ -137,6 +139,8 @@ void CommitLog::TakeEvents(const std::vector<Event>& events, const Transition& t
   for (const Event& event : events) {
     if (const auto* const report = std::get_if<ReportArrived>(&event)) {
       TakeReport(*report, transition, next);
+    } else if (const auto* const arrived = std::get_if<CheckpointArrived>(&event)) {
+      TakeCheckpoint(*arrived, transition);
     } else if (const auto* const joined = std::get_if<WorkerJoined>(&event)) {
       TakeJoin(*joined);
     } else if (const auto* const finished = std::get_if<AttemptFinished>(&event)) {
@@ -322,11 +326,41 @@ void CommitLog::CheckReport(const ReportRow& row, const ReportArrived& event) {
     Fail("iteration " + std::to_string(row.iteration) + " of trial " +
          std::to_string(row.trial.value) + " never reached the scheduler");
   }
+  if (event.message.report.checkpoint_follows) {
+    coming_[{row.trial, row.attempt}][row.iteration] = present_configs_[row.trial];
+  }
   if (event.message.report.has_checkpoint) {
     saved_[row.trial][row.iteration] = event.message.report.checkpoint.path;
     resume_paths_[row.trial] = event.message.report.checkpoint.path;
     configs_of_checkpoints_[event.message.report.checkpoint.path] = present_configs_[row.trial];
   }
+}
+
+// It is of a report that took effect under a lease that is held still, and of no earlier one than
+// another that came already: then the trial goes on from it, and a row says so.
+void CommitLog::TakeCheckpoint(const CheckpointArrived& event, const Transition& transition) {
+  const CheckpointDurable& message = event.message;
+  const AttemptRef& ref = message.ref;
+  const std::string& path = message.checkpoint.path;
+  const auto lease = leases_.find({ref.trial, 0});
+  const bool is_alive =
+      lease != leases_.end() && lease->second.ref == ref && lease->second.worker == event.worker;
+  auto& coming = coming_[{ref.trial, ref.attempt}];
+  const auto reported = coming.find(message.iteration);
+  if (!is_alive || reported == coming.end()) return;
+  const bool has_row = std::any_of(
+      transition.checkpoints.begin(), transition.checkpoints.end(), [&](const CheckpointRow& row) {
+        return row.trial == ref.trial && row.ref == message.checkpoint &&
+               row.iteration == message.iteration && row.state == CheckpointState::kDurable;
+      });
+  if (!has_row) Fail(path + ", which " + Describe(ref) + " reported, has no row");
+  if (environment_.disk.Find(path + "/state") == nullptr) {
+    Fail(path + " is said to be durable and is not there");
+  }
+  saved_[ref.trial][message.iteration] = path;
+  resume_paths_[ref.trial] = path;
+  configs_of_checkpoints_[path] = reported->second;
+  coming.erase(coming.begin(), std::next(reported));
 }
 
 // ---- leases

@@ -103,6 +103,7 @@ class CommitLog {
   void TakeEvents(const std::vector<Event>& events, const Transition& transition);
   void TakeRetry(const Transition& transition);
   void TakeReport(const ReportArrived& event, const Transition& transition, size_t& next);
+  void TakeCheckpoint(const CheckpointArrived& event, const Transition& transition);
   void TakeJoin(const WorkerJoined& event);
   void Count(const std::vector<Event>& events, const Transition& transition);
   bool MayComeBack(const WorkerGone& event, const Transition& transition) const;
@@ -164,6 +165,8 @@ class CommitLog {
   std::map<TrialNumber, std::map<int64_t, std::string>> saved_;  // By iteration, the latest path.
   std::map<TrialNumber, std::string> resume_paths_;  // The latest checkpoint's, where it has one.
   std::map<std::string, std::string> configs_of_checkpoints_;  // By path: what it was made with.
+  // By attempt, of reports whose checkpoints follow: the configuration, by iteration.
+  std::map<std::pair<TrialNumber, AttemptNumber>, std::map<int64_t, std::string>> coming_;
   std::map<TrialNumber, int64_t> decided_;  // The latest iteration that reached the scheduler.
   std::map<std::pair<TrialNumber, AttemptNumber>, int64_t> last_iterations_;
 

@@ -18,7 +18,13 @@ struct Describer {
   std::string operator()(const AttemptReport& m) const {
     return "report " + std::to_string(m.sequence) + " of " + Describe(m.ref) + ": iteration " +
            std::to_string(m.report.iteration) + (m.report.final ? ", the last" : "") +
-           (m.report.has_checkpoint ? ", with a checkpoint" : "");
+           (m.report.has_checkpoint       ? ", with a checkpoint"
+            : m.report.checkpoint_follows ? ", and a checkpoint follows"
+                                          : "");
+  }
+  std::string operator()(const CheckpointDurable& m) const {
+    return Describe(m.ref) + ", the checkpoint of iteration " + std::to_string(m.iteration) +
+           " is durable";
   }
   std::string operator()(const AttemptEnded& m) const {
     return Describe(m.ref) + " ended as " + OutcomeName(m.outcome) +
@@ -97,6 +103,7 @@ const char* NameOf(const Event& event) {
   }
   static const std::pair<size_t, const char*> kOthers[] = {
       {Event(ReportArrived{}).index(), "a report arrived"},
+      {Event(CheckpointArrived{}).index(), "a checkpoint was durable after its report"},
       {Event(InterruptRequested{}).index(), "the user interrupted"},
       {Event(TunerRestarted{}).index(), "the tuner was resumed"},
       {Event(TunerSlept{}).index(), "the tuner slept"},

@@ -328,6 +328,23 @@ void DrawBucket(Swarm& swarm) {
   }
 }
 
+// Reports that do not wait for their checkpoints, in half of the sweeps that send some; pbt copies
+// them when it decides. Drawn apart.
+void DrawAsync(Swarm& swarm) {
+  KeyedRandom random(swarm.seed, "swarm async");
+  Value document = *ParseJson(swarm.spec);
+  const Value* const scheduler = document.Find("scheduler");
+  const bool is_pbt = scheduler != nullptr && scheduler->Find("pbt") != nullptr;
+  const bool sends =
+      swarm.has_file_checkpoints &&
+      (swarm.has_bucket || std::any_of(swarm.machines.begin(), swarm.machines.end(),
+                                       [](const Machine& machine) { return machine.is_apart; }));
+  if (random.NextBelow(2) == 0 || is_pbt || !sends) return;
+  swarm.is_async = true;
+  document.Find("checkpoint")->Set("async", Value(true));
+  swarm.spec = ToJson(document);
+}
+
 // Machines on which nothing can run, in a twelfth of the sweeps. Drawn apart.
 void DrawUnfit(Swarm& swarm) {
   KeyedRandom random(swarm.seed, "swarm unfit");
@@ -433,6 +450,7 @@ Swarm DrawSwarm(uint64_t seed) {
   DrawDevices(swarm);
   DrawApart(swarm);
   DrawBucket(swarm);
+  DrawAsync(swarm);
   DrawUnfit(swarm);
   DrawPrograms(swarm);
   DrawLanes(swarm);

@@ -106,6 +106,7 @@ struct Swarm {
   bool is_heavy = false;  // Many trials at a time: much is committed together.
   bool has_file_checkpoints = false;
   bool has_bucket = false;     // Checkpoints are kept in an object store.
+  bool is_async = false;       // Reports do not wait for what is sent.
   bool is_order_free = false;  // fifo, or one trial at a time, and nothing but the order is random:
                                // the end must equal that of an undisturbed run.
   int64_t extend_to = 0;       // `tune resume --samples` at some resume; 0: never.

@@ -160,6 +160,20 @@ TEST(Codec, TakesMetricsUpToTheLimitAndNoFurther) {
   EXPECT_EQ(RefusalOf(report).message(), "message 1: report.metrics: 1001, expected at most 1000");
 }
 
+TEST(Codec, AReportHasItsCheckpointOrIsFollowedByIt) {
+  const FromWorker followed = SampleFollowed();
+  const auto read = DecodeFromWorkerBatch(EncodeBatch(std::span(&followed, 1)));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  const Report& back = std::get<AttemptReport>(read->front()).report;
+  EXPECT_TRUE(back.checkpoint_follows);
+  EXPECT_FALSE(back.has_checkpoint);
+  AttemptReport both = SampleReport();
+  both.report.checkpoint_follows = true;
+  EXPECT_EQ(RefusalOf(both).message(),
+            "message 1: report.checkpoint_follows: read true, expected false of a report that has "
+            "its checkpoint");
+}
+
 TEST(Codec, RefusesAReportWithOneMetricTwice) {
   AttemptReport report = SampleReport();
   report.report.metrics = {{"loss", 1.0}, {"accuracy", 0.5}, {"loss", 2.0}};

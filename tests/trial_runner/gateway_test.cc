@@ -51,6 +51,7 @@ TEST_F(GatewayTest, NumbersWorkersByTheirHelloAndCarriesMessagesBothWays) {
   EXPECT_TRUE(sink_.WaitForMessage<DeviceLost>());
   EXPECT_TRUE(sink_.WaitForMessage<DeviceMemoryPeak>());
   EXPECT_TRUE(sink_.WaitForMessage<SweepUnfit>());
+  EXPECT_TRUE(sink_.WaitForMessage<CheckpointDurable>());
 
   TunerChannel second(Address(), second_sink);
   second.Send({Greeting()});

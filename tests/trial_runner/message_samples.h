@@ -34,6 +34,14 @@ inline AttemptReport SampleReport() {
   return message;
 }
 
+inline AttemptReport SampleFollowed() {
+  AttemptReport message = SampleReport();
+  message.report.has_checkpoint = false;
+  message.report.checkpoint = {};
+  message.report.checkpoint_follows = true;
+  return message;
+}
+
 inline std::vector<FromWorker> SampleFromWorker() {
   Hello hello{kProgramVersion, "local", "host", 4711,
               WorkerCapacity{4000, {{0, "first", 0}, {1, "second", 1 << 30, "GPU-1b2c"}}}};
@@ -49,7 +57,9 @@ inline std::vector<FromWorker> SampleFromWorker() {
           Goodbye{"its disk is full"},
           DeviceLost{1, "it fell off the bus"},
           DeviceMemoryPeak{Ref(3, 2, 17), 1 << 29},
-          SweepUnfit{ExperimentId{3}, "HF_TOKEN is not set"}};
+          SweepUnfit{ExperimentId{3}, "HF_TOKEN is not set"},
+          CheckpointDurable{
+              Ref(3, 2, 17), 9, {"s3://bucket/p/sweep/3/checkpoint_000009", 4096, "00ff"}}};
 }
 
 inline StartAttempt SampleStart() {

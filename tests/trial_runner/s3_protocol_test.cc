@@ -11,6 +11,7 @@
 #include "core/limits.h"
 #include "core/random.h"
 #include "trial_runner/bucket/checkpoint_manifest.h"
+#include "trial_runner/bucket/lent_requests.h"
 #include "trial_runner/bucket/s3_answers.h"
 #include "trial_runner/bucket/s3_client.h"
 #include "trial_runner/bucket/s3_retries.h"
@@ -47,6 +48,18 @@ TEST(S3Signature, IsAmazonsOfAGetWithARange) {
             "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request, "
             "SignedHeaders=host;range;x-amz-content-sha256;x-amz-date, "
             "Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41");
+}
+
+// "Authenticating Requests: Using Query Parameters", the same reference.
+TEST(S3Signature, IsAmazonsOfAnAddressThatIsSigned) {
+  const S3Pairs query =
+      PresignQuery({"GET", "/test.txt", {}, {{"host", "examplebucket.s3.amazonaws.com"}}},
+                   kExampleKey, "us-east-1", "s3", kExampleDate, Seconds(86400));
+  EXPECT_EQ(CanonicalQuery(query),
+            "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2F"
+            "us-east-1%2Fs3%2Faws4_request&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&"
+            "X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404&"
+            "X-Amz-SignedHeaders=host");
 }
 
 TEST(S3Signature, IsAmazonsOfAPutWithAnOddKey) {
@@ -106,6 +119,9 @@ TEST(S3Address, SaysWhatIsWrongWithOne) {
   EXPECT_THAT(error("gs://bucket/x"), HasSubstr("read 'gs://bucket/x', expected s3://bucket/pre"));
   EXPECT_THAT(error("s3://"), HasSubstr("a bucket's name has 3 to 63"));
   EXPECT_THAT(error("s3://a/b"), HasSubstr("a bucket's name has 3 to 63"));
+  for (const char* const url : {"s3://Bucket/x", "s3://my_bucket/x", "s3://-bucket", "s3://a..b"}) {
+    EXPECT_THAT(error(url), HasSubstr("a bucket's name has 3 to 63 lower-case letters")) << url;
+  }
   EXPECT_THAT(error("s3://bucket/a//b"), HasSubstr("no part of the prefix may be empty"));
   EXPECT_THAT(error("s3://bucket/../b"), HasSubstr("no part of the prefix may be empty"));
   EXPECT_THAT(error("s3://bucket/\xff"), HasSubstr("not UTF-8"));
@@ -115,6 +131,38 @@ TEST(S3Address, EncodesWhatSignaturesWantEncoded) {
   EXPECT_EQ(EncodeForUrl("a b/ü%~+", true), "a%20b/%C3%BC%25~%2B");
   EXPECT_EQ(EncodeForUrl("a/b", false), "a%2Fb");
   EXPECT_EQ(DecodeFromUrl("a%20b/%C3%BC%25~%2B"), "a b/ü%~+");
+}
+
+// ---- what is signed for workers without credentials
+
+TEST(LentRequests, AreThoseThatKeepATrialsCheckpointAndReadTheSweeps) {
+  using Query = std::vector<std::pair<std::string, std::string>>;
+  const auto may = [](const std::string& method, const std::string& key, const Query& query = {}) {
+    SignStoreRequest request;
+    request.ref = {TrialNumber{3}, AttemptNumber{2}, LeaseEpoch{9}};
+    request.method = method;
+    request.key = key;
+    request.query = query;
+    return CheckLentRequest(request, "p/sweep").ok();
+  };
+  const std::string own = "p/sweep/3/checkpoint_000004.2";
+  EXPECT_TRUE(may("PUT", own + "/manifest.json"));
+  EXPECT_TRUE(may("PUT", own + "-2/data/a b/x"));
+  EXPECT_TRUE(may("POST", own + "/data/x", {{"uploads", ""}}));
+  EXPECT_TRUE(may("PUT", own + "/data/x", {{"partNumber", "1"}, {"uploadId", "u"}}));
+  EXPECT_TRUE(may("POST", own + "/data/x", {{"uploadId", "u"}}));
+  EXPECT_TRUE(may("DELETE", own + "/data/x", {{"uploadId", "u"}}));
+  EXPECT_TRUE(may("HEAD", own + "/data/x"));
+  EXPECT_TRUE(may("GET", "p/sweep/7/checkpoint_000001/manifest.json")) << "to go on from it";
+  EXPECT_FALSE(may("DELETE", own + "/data/x")) << "the tuner removes";
+  EXPECT_FALSE(may("PUT", "p/sweep/3/checkpoint_000004/manifest.json")) << "another attempt's";
+  EXPECT_FALSE(may("PUT", "p/sweep/7/checkpoint_000004.2/manifest.json")) << "another trial's";
+  EXPECT_FALSE(may("PUT", "p/sweep/owner.json"));
+  EXPECT_FALSE(may("GET", "p/sweep/owner.json"));
+  EXPECT_FALSE(may("GET", "p/other/3/checkpoint_000004.2/manifest.json"));
+  EXPECT_FALSE(may("GET", "p/sweep/3/../../other/data"));
+  EXPECT_FALSE(may("GET", "", {{"list-type", "2"}}));
+  EXPECT_FALSE(may("PUT", own + "/data/x", {{"acl", ""}}));
 }
 
 // ---- answers

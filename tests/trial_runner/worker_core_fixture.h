@@ -170,7 +170,12 @@ class WorkerCoreTest : public testing::Test {
     }
     if (const auto* const m = std::get_if<AttemptReport>(&message)) {
       return "report " + std::to_string(m->ref.trial.value) + " sequence " +
-             std::to_string(m->sequence);
+             std::to_string(m->sequence) +
+             (m->report.checkpoint_follows ? ", a checkpoint follows" : "");
+    }
+    if (const auto* const m = std::get_if<CheckpointDurable>(&message)) {
+      return "durable " + std::to_string(m->ref.trial.value) + " iteration " +
+             std::to_string(m->iteration) + " at " + m->checkpoint.path;
     }
     if (const auto* const m = std::get_if<Hello>(&message)) {
       std::string text = "hello";

@@ -37,6 +37,9 @@ std::vector<Event> OneOfEach() {
   last.message.report.final = true;
   last.message.report.has_checkpoint = true;
   last.message.report.checkpoint = {"/tmp/it's, a [path]", 1 << 20, "00ff00ff00ff00ff"};
+  ReportArrived followed = report;
+  followed.message.report.checkpoint_follows = true;
+  followed.message.report.note = "n";
   AttemptFinished ended;
   ended.worker = WorkerId{3};
   ended.message = {report.message.ref, Outcome::kDeviceOutOfMemory, "no room: \t\\ \x01 end"};
@@ -82,7 +85,9 @@ std::vector<Event> OneOfEach() {
           DeviceMemorySeen{WorkerId{5}, {Ref(), int64_t{30} << 30}},
           LaneSpeedsKnown{},
           LaneSpeedsKnown{{{{R"({"batch_size":32})", "H200"}, {8, 0.1, 9}}, {{"", ""}, {}}}},
-          WorkerGone{WorkerId{2}, Departure::kGoodbye, "its \"disk\" is full"}};
+          WorkerGone{WorkerId{2}, Departure::kGoodbye, "its \"disk\" is full"},
+          followed,
+          CheckpointArrived{WorkerId{3}, {Ref(), 9, {"s3://b/p/s/0/c", 1 << 20, "00ff"}}}};
 }
 
 TEST(EventCodec, WritesEachEventAsAShortList) {
@@ -102,7 +107,9 @@ TEST(EventCodec, WritesEachEventAsAShortList) {
       R"(["j",5,"far","10.0.0.2:5",7,2000,[[0,"H200",1073741824,"GPU-1b2c"],[1,"L",0]],"9f3c",)"
       R"([[12,2,77,1000,[0,500,1,1000],[536870912,0]]]],)"
       R"(["l",5,1,"it \"fell\""],["m",5,12,2,77,32212254720],["v",[]],)"
-      R"(["v",[["{\"batch_size\":32}","H200",8,0.1,9],["","",1,0.0,0]]],["g",2,1,"its \"disk\" is full"]])");
+      R"(["v",[["{\"batch_size\":32}","H200",8,0.1,9],["","",1,0.0,0]]],["g",2,1,"its \"disk\" is full"],)"
+      R"(["r",3,12,2,77,5,9,0,["val_accuracy",0.1,"a \"quoted\"\nname",-0.0],"",-1,"","n"],)"
+      R"(["k",3,12,2,77,9,"s3://b/p/s/0/c",1048576,"00ff"]])");
 }
 
 TEST(EventCodec, ReadsBackWhatItWrote) {
@@ -119,7 +126,11 @@ TEST(EventCodec, ReadsBackWhatItWrote) {
   EXPECT_EQ(report.checkpoint.path, "/tmp/it's, a [path]");
   EXPECT_EQ(report.note, "");
   EXPECT_EQ(std::get<AttemptFinished>(events->at(8)).message.error, "no room: \t\\ \x01 end");
-  const auto& real = std::get<WorkerJoined>(events->at(events->size() - 6));
+  const Report& followed = std::get<ReportArrived>(events->at(events->size() - 2)).message.report;
+  EXPECT_TRUE(followed.checkpoint_follows);
+  EXPECT_FALSE(followed.has_checkpoint);
+  EXPECT_EQ(followed.note, "n");
+  const auto& real = std::get<WorkerJoined>(events->at(events->size() - 8));
   EXPECT_EQ(real.capacity, WithRealDevices().capacity);
   EXPECT_EQ(real.held, WithRealDevices().held);
 }

@@ -32,7 +32,7 @@ resources: {cpu: 0.5, gpu: 0.57, gpu_memory: 2GiB, memory: 512MiB}
 stop: {loss: 0.01, training_iteration: 15, time_total: 10m}
 limits: {max_concurrent: 4, sweep_time: 2h, trial_time: 90s, no_progress: 60, failed_trials: 3}
 failure: {max_failures: 2}
-checkpoint: {every: 2, keep: 3, keep_best: 4, disk_budget: 2GiB}
+checkpoint: {every: 2, keep: 3, keep_best: 4, disk_budget: 2GiB, async: true}
 )yaml";
 
 // The curve's file with one line in place of another; `line` may be empty.
@@ -113,6 +113,7 @@ TEST(InterpretSpec, ReadsEveryKey) {
   EXPECT_EQ(spec.checkpoint.every, 2);
   EXPECT_EQ(spec.checkpoint.keep, 3);
   EXPECT_EQ(spec.checkpoint.keep_best, 4);
+  EXPECT_TRUE(spec.checkpoint.is_async);
   EXPECT_EQ(spec.checkpoint.disk_budget_bytes, int64_t{2} << 30);
 }
 
@@ -195,6 +196,12 @@ TEST(InterpretSpec, WrongTypesSayWhatWasReadAndExpected) {
   EXPECT_THAT(ErrorWith("limits", "limits: {max_concurrent: 0}"),
               HasSubstr("read 0, expected an integer from 1"));
   EXPECT_THAT(ErrorWith("failure", "failure: {max_failures: -2}"), HasSubstr("read -2"));
+  EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {storage_credentials: mine}"),
+              HasSubstr("checkpoint.storage_credentials: read 'mine', expected own or tuner"));
+  EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {storage_credentials: tuner}"),
+              HasSubstr("tuner is for a storage in an object store"));
+  EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {async: maybe}"),
+              HasSubstr("checkpoint.async: read 'maybe', expected true or false"));
   EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {keep: 0}"),
               HasSubstr("checkpoint.keep: read 0"));
   EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {disk_budget: 10 apples}"),
@@ -404,8 +411,8 @@ TEST(InterpretSpec, CheckpointsAreKeptOnThisDiskOrInABucket) {
               HasSubstr("checkpoint.storage: read 'x', expected auto, or s3://bucket/prefix"));
   EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {storage: 's3://b/../c'}"),
               HasSubstr("checkpoint.storage: read 's3://b/../c', expected auto, or s3://"));
-  EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {async: true}"),
-              HasSubstr("'checkpoint.async' is not supported yet"));
+  EXPECT_THAT(ErrorWith("checkpoint", "checkpoint: {storage: 's3://My_Bucket/p'}"),
+              HasSubstr("a bucket of 3 to 63 lower-case letters, digits"));
 }
 
 TEST(InterpretSpec, NumbersThatAreNotFiniteAreRefusedEverywhere) {
@@ -543,6 +550,8 @@ TEST(PopulationBasedTraining, IsRefusedBesideASearchThatLearns) {
                 AllOf(HasSubstr("f.yaml:8:21: search: "), HasSubstr("pbt")));
   }
   Good(text);
+  EXPECT_THAT(ErrorOf(text + "checkpoint: {async: true}\n"),
+              HasSubstr("f.yaml:8:21: checkpoint: async is true, but pbt copies checkpoints at"));
   Good(text + "search: {algorithm: sobol}\n");
   Good(text + "search: {algorithm: random, unique: true}\n");
 }

@@ -60,7 +60,8 @@ std::vector<SweepEvent> OneOfEach() {
           SettingsChanged{"{}"},
           ProgramChanged{{"train.py: was a, is b"}},
           ErroredRetried{},
-          LaneSpeedsKnown{{{{"shape", "H200"}, {8, 0.1, 9}}}}};
+          LaneSpeedsKnown{{{{"shape", "H200"}, {8, 0.1, 9}}}},
+          CheckpointArrived{WorkerId{3}, {Ref(), 9, {"/a/0/c", 4096, "00ff"}}}};
 }
 
 TEST(SweepEventCodec, WritesEachEventAsAShortList) {
@@ -79,7 +80,8 @@ TEST(SweepEventCodec, WritesEachEventAsAShortList) {
       R"(["Q",[[12,2,77,1,5,2000,"k\"1",[0,500,1,1000],[536870912,0]],"H200 \"a\"",41]],)"
       R"(["M"],["P"],["P","4 CPUs"],["U",1000,500,1,2,3,1,4,5,1],["."],)"
       R"(["i"],["s",7],["z",90000000],["p",3,1],["u",-1],["x",-1,1],["c",4],["n","{}"],)"
-      R"(["h","train.py: was a, is b"],["a"],["v",[["shape","H200",8,0.1,9]]]])");
+      R"(["h","train.py: was a, is b"],["a"],["v",[["shape","H200",8,0.1,9]]],)"
+      R"(["k",3,12,2,77,9,"/a/0/c",4096,"00ff"]])");
 }
 
 TEST(SweepEventCodec, HasTheWholeAlphabet) {

@@ -1,6 +1,7 @@
 #include "trial_runner/bucket/http_transport.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -24,6 +25,9 @@ struct Course {
   S3Reply reply;
   size_t sent = 0;
   bool is_too_long = false;
+  curl_off_t moved = 0;
+  std::chrono::steady_clock::time_point moved_at = std::chrono::steady_clock::now();
+  bool was_quiet = false;
 };
 
 size_t OnSend(char* buffer, size_t size, size_t count, void* data) {
@@ -75,8 +79,18 @@ size_t OnHeader(char* bytes, size_t size, size_t count, void* data) {
   return size * count;
 }
 
-int OnProgress(void* data, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  return static_cast<Course*>(data)->stop.stop_requested() ? 1 : 0;
+// At least once a second.
+int OnProgress(void* data, curl_off_t, curl_off_t down, curl_off_t, curl_off_t up) {
+  auto& course = *static_cast<Course*>(data);
+  if (course.stop.stop_requested()) return 1;
+  const auto now = std::chrono::steady_clock::now();
+  if (std::exchange(course.moved, down + up) != down + up) course.moved_at = now;
+  const std::chrono::microseconds quiet(course.exchange.quiet.us);
+  if (course.exchange.on_quiet && now - course.moved_at >= quiet &&
+      !std::exchange(course.was_quiet, true)) {
+    course.exchange.on_quiet();
+  }
+  return 0;
 }
 
 std::string HostOf(const std::string& url) {

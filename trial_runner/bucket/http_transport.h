@@ -29,6 +29,9 @@ struct HttpExchange {
   // in S3Reply::body, limits::kS3AnswerBytesMax at most.
   std::function<bool(std::string_view)> take = {};
   Duration silence = Milliseconds(limits::kS3SilenceMs);  // In which nothing moves, at most.
+  // Called once when nothing has moved for so long; null: never.
+  std::function<void()> on_quiet = {};
+  Duration quiet = {};
   bool is_local = false;  // An address of this machine's or its hypervisor's: by no proxy.
 };
 

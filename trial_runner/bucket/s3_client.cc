@@ -1,5 +1,6 @@
 #include "trial_runner/bucket/s3_client.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/limits.h"
@@ -13,7 +14,8 @@ namespace {
 
 // A request that is tried again for the third time, or has hung, is worth telling.
 constexpr int kTroubleTries = 3;
-constexpr Duration kTroubleTime = Seconds(10);
+// Longer than a part takes to set off, clocks askew included.
+constexpr Duration kPresignedFor = Seconds(900);
 
 std::string Sha256OfBody(std::string_view body) {
   if (body.empty()) return std::string(kSha256OfNothing);
@@ -69,20 +71,44 @@ Result<std::shared_ptr<S3Client>> S3Client::Make(const std::string& bucket) {
                     &WaitUnlessStopped, DrawEntropy()});
 }
 
+Result<std::shared_ptr<S3Client>> S3Client::MakeWithout(const std::string& bucket,
+                                                        S3Presigner presign) {
+  static const RealClock clock;
+  const Result<S3Settings> settings = ReadS3Settings(RealAwsSurroundings());
+  TUNE_ASSIGN_OR_RETURN(std::shared_ptr<HttpTransport> transport,
+                        CurlTransport::Make(settings.ok() ? settings->ca_file : ""));
+  return std::make_shared<S3Client>(bucket, Parts{{},
+                                                  std::move(transport),
+                                                  nullptr,
+                                                  clock,
+                                                  &WaitUnlessStopped,
+                                                  DrawEntropy(),
+                                                  std::move(presign)});
+}
+
+// Who signs knows where the store is.
 std::string S3Client::Describe() const {
-  return std::string(kS3Scheme) + bucket_ + " at " + scheme_ + host_;
+  return std::string(kS3Scheme) + bucket_ + (parts_.presign ? "" : " at " + scheme_ + host_);
 }
 
 std::string S3Client::Doing(const Request& request) const {
-  return std::string(request.doing) + " " + S3Address{bucket_, request.key}.ToUrl() + " at " +
-         scheme_ + host_;
+  return std::string(request.doing) + " " + S3Address{bucket_, request.key}.ToUrl() +
+         (parts_.presign ? "" : " at " + scheme_ + host_);
 }
 
-Result<S3Reply> S3Client::AskOnce(const Request& request, const std::stop_token& stop) {
+std::string S3Client::PathOf(const std::string& key) const {
+  return key.empty() && !before_.empty() ? before_ : before_ + "/" + EncodeForUrl(key, true);
+}
+
+Result<HttpExchange> S3Client::Signed(const Request& request, const std::stop_token& stop) {
+  if (parts_.presign) {
+    TUNE_ASSIGN_OR_RETURN(std::string url,
+                          parts_.presign(request.method, request.key, request.query, stop));
+    return HttpExchange{request.method, std::move(url), request.headers, request.body};
+  }
   TUNE_ASSIGN_OR_RETURN(const S3Credentials credentials, parts_.credentials->Get(stop));
-  S3Request to_sign{request.method, before_ + "/" + EncodeForUrl(request.key, true), request.query,
-                    request.headers, request.sha256};
-  if (request.key.empty() && !before_.empty()) to_sign.path = before_;
+  S3Request to_sign{request.method, PathOf(request.key), request.query, request.headers,
+                    request.sha256};
   const std::string date = AmazonDate(parts_.clock.Now());
   to_sign.headers.emplace_back("host", host_);
   to_sign.headers.emplace_back("x-amz-content-sha256", request.sha256);
@@ -95,6 +121,28 @@ Result<S3Reply> S3Client::AskOnce(const Request& request, const std::stop_token&
   if (!request.query.empty()) exchange.url += "?" + CanonicalQuery(request.query);
   exchange.headers.emplace_back(
       "authorization", SignRequest(to_sign, credentials, parts_.settings.region, "s3", date));
+  return exchange;
+}
+
+Result<std::string> S3Client::Presign(const std::string& method, const std::string& key,
+                                      const S3Pairs& query, const std::stop_token& stop) {
+  TUNE_ASSIGN_OR_RETURN(const S3Credentials credentials, parts_.credentials->Get(stop));
+  const S3Request request{method, PathOf(key), query, {{"host", host_}}};
+  const S3Pairs whole = PresignQuery(request, credentials, parts_.settings.region, "s3",
+                                     AmazonDate(parts_.clock.Now()), kPresignedFor);
+  return scheme_ + host_ + request.path + "?" + CanonicalQuery(whole);
+}
+
+Result<S3Reply> S3Client::AskOnce(const Request& request, const std::stop_token& stop) {
+  TUNE_ASSIGN_OR_RETURN(HttpExchange exchange, Signed(request, stop));
+  if (patience_) exchange.silence = std::min(exchange.silence, Duration{patience_->us / 2});
+  exchange.quiet = quiet_;
+  if (on_trouble_) {
+    exchange.on_quiet = [&] {
+      on_trouble_(Unavailable("cannot " + Doing(request) + ": nothing has come for " +
+                              FormatDuration(quiet_)));
+    };
+  }
   if (request.taker != nullptr) {
     request.taker->begin();
     exchange.take = request.taker->take;
@@ -106,6 +154,7 @@ Result<S3Reply> S3Client::Ask(const Request& request, const std::stop_token& sto
   Request whole = request;
   if (whole.sha256.empty()) whole.sha256 = Sha256OfBody(whole.body);
   KeyedRandom random(parts_.seed, "s3", request_count_.fetch_add(1));
+  const Instant asked = parts_.clock.Now();
   for (int failed_tries = 1;; ++failed_tries) {
     const Instant begun = parts_.clock.Now();
     TUNE_ASSIGN_OR_RETURN(S3Reply reply, AskOnce(whole, stop));
@@ -117,11 +166,13 @@ Result<S3Reply> S3Client::Ask(const Request& request, const std::stop_token& sto
       budget_.GiveBack();
       return reply;
     }
-    if (error.failure == S3Failure::kCredential) parts_.credentials->Forget();
+    if (error.failure == S3Failure::kCredential && parts_.credentials != nullptr) {
+      parts_.credentials->Forget();
+    }
     const std::optional<Duration> pause = RetryPause(error.failure, failed_tries, random);
     const Instant now = parts_.clock.Now();
     const Status failed = S3ErrorStatus(error, reply, Doing(request), now);
-    if (!pause || !budget_.Take()) return failed;
+    if (!pause || !budget_.Take() || (patience_ && now - asked >= *patience_)) return failed;
     const bool is_trouble = failed_tries >= kTroubleTries || now - begun >= kTroubleTime;
     if (is_trouble && on_trouble_) on_trouble_(failed);
     if (!parts_.wait(*pause, stop)) return failed;

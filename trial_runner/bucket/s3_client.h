@@ -31,6 +31,11 @@ struct S3Part {
   std::string etag;
 };
 
+// An address for a request, which the store takes without credentials for a while.
+using S3Presigner =
+    std::function<Result<std::string>(const std::string& method, const std::string& key,
+                                      const S3Pairs& query, const std::stop_token&)>;
+
 class S3Client {
  public:
   struct Parts {
@@ -41,15 +46,32 @@ class S3Client {
     // Waits; false: `stop` was requested.
     std::function<bool(Duration, const std::stop_token&)> wait;
     uint64_t seed = 0;  // Of the pauses between tries.
+    // In the place of credentials: the whole address, which somebody has signed; null: none.
+    S3Presigner presign = {};
   };
   S3Client(std::string bucket, Parts parts);
   // Of this process's environment and its network. Asks nobody.
   static Result<std::shared_ptr<S3Client>> Make(const std::string& bucket);
 
-  // Called, on the thread that asks, while a request that keeps failing is still tried again: a
-  // store that hangs takes minutes to be given up. To be set before the first request.
+  // The same without credentials. Its requests' headers are not signed, nor what they send.
+  static Result<std::shared_ptr<S3Client>> MakeWithout(const std::string& bucket,
+                                                       S3Presigner presign);
+  // An S3Presigner with this client's credentials.
+  Result<std::string> Presign(const std::string& method, const std::string& key,
+                              const S3Pairs& query, const std::stop_token& stop);
+
+  // Called, on the thread that asks, while a request that keeps failing is still tried again, or
+  // nothing of it has moved for `quiet`: a store that hangs takes minutes to be given up. To be set
+  // before the first request, as the other one.
   using OnTrouble = std::function<void(const Status&)>;
-  void SetOnTrouble(OnTrouble on_trouble) { on_trouble_ = std::move(on_trouble); }
+  void SetOnTrouble(OnTrouble on_trouble, Duration quiet = kTroubleTime) {
+    on_trouble_ = std::move(on_trouble);
+    quiet_ = quiet;
+  }
+  // For somebody who waits: a request that has failed for so long is not tried again, and one in
+  // which nothing moves is given up after half of that.
+  void SetPatience(Duration patience) { patience_ = patience; }
+  static constexpr Duration kTroubleTime = Seconds(10);
 
   const std::string& bucket() const { return bucket_; }
   // For messages: "s3://bucket at http://127.0.0.1:9000".
@@ -104,6 +126,8 @@ class S3Client {
   };
   Result<S3Reply> Ask(const Request& request, const std::stop_token& stop);
   Result<S3Reply> AskOnce(const Request& request, const std::stop_token& stop);
+  Result<HttpExchange> Signed(const Request& request, const std::stop_token& stop);
+  std::string PathOf(const std::string& key) const;
   std::string Doing(const Request& request) const;
 
   const std::string bucket_;
@@ -111,6 +135,8 @@ class S3Client {
   std::string scheme_, host_, before_;  // "https://", its host, "/bucket" in front of keys.
   RetryBudget budget_;
   OnTrouble on_trouble_;
+  Duration quiet_;
+  std::optional<Duration> patience_;
   std::atomic<uint64_t> request_count_{0};
 };
 

@@ -71,31 +71,69 @@ std::string AmazonDate(Instant now) {
   return text;
 }
 
-std::string SignRequest(const S3Request& request, const S3Credentials& credentials,
-                        std::string_view region, std::string_view service,
-                        std::string_view amazon_date) {
+namespace {
+
+struct Scope {
+  std::string text;     // "20130524/us-east-1/s3/aws4_request".
+  std::string headers;  // "host;x-amz-date", those that are signed.
+  std::string signature;
+};
+
+Scope Sign(const S3Request& request, const S3Credentials& credentials, std::string_view region,
+           std::string_view service, std::string_view amazon_date) {
   S3Pairs headers = request.headers;
   std::stable_sort(headers.begin(), headers.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::string canonical_headers, signed_headers;
+  Scope scope;
+  std::string canonical_headers;
   for (const auto& [name, value] : headers) {
     canonical_headers += name + ":" + Squeezed(value) + "\n";
-    signed_headers += (signed_headers.empty() ? "" : ";") + name;
+    scope.headers += (scope.headers.empty() ? "" : ";") + name;
   }
   const std::string canonical = request.method + "\n" + request.path + "\n" +
                                 CanonicalQuery(request.query) + "\n" + canonical_headers + "\n" +
-                                signed_headers + "\n" + request.payload_sha256;
+                                scope.headers + "\n" + request.payload_sha256;
   const std::string day(amazon_date.substr(0, 8));
-  const std::string scope =
-      day + "/" + std::string(region) + "/" + std::string(service) + "/aws4_request";
-  const std::string to_sign =
-      "AWS4-HMAC-SHA256\n" + std::string(amazon_date) + "\n" + scope + "\n" + Sha256Of(canonical);
+  scope.text = day + "/" + std::string(region) + "/" + std::string(service) + "/aws4_request";
+  const std::string to_sign = "AWS4-HMAC-SHA256\n" + std::string(amazon_date) + "\n" + scope.text +
+                              "\n" + Sha256Of(canonical);
   std::string key = HmacSha256("AWS4" + credentials.secret_key, day);
   key = HmacSha256(key, region);
   key = HmacSha256(key, service);
   key = HmacSha256(key, "aws4_request");
-  return "AWS4-HMAC-SHA256 Credential=" + credentials.access_key + "/" + scope +
-         ", SignedHeaders=" + signed_headers + ", Signature=" + HexOf(HmacSha256(key, to_sign));
+  scope.signature = HexOf(HmacSha256(key, to_sign));
+  return scope;
+}
+
+}  // namespace
+
+std::string SignRequest(const S3Request& request, const S3Credentials& credentials,
+                        std::string_view region, std::string_view service,
+                        std::string_view amazon_date) {
+  const Scope scope = Sign(request, credentials, region, service, amazon_date);
+  return "AWS4-HMAC-SHA256 Credential=" + credentials.access_key + "/" + scope.text +
+         ", SignedHeaders=" + scope.headers + ", Signature=" + scope.signature;
+}
+
+S3Pairs PresignQuery(const S3Request& request, const S3Credentials& credentials,
+                     std::string_view region, std::string_view service,
+                     std::string_view amazon_date, Duration valid) {
+  S3Request whole = request;
+  whole.payload_sha256 = "UNSIGNED-PAYLOAD";
+  const std::string day(amazon_date.substr(0, 8));
+  whole.query.emplace_back("X-Amz-Algorithm", "AWS4-HMAC-SHA256");
+  whole.query.emplace_back("X-Amz-Credential", credentials.access_key + "/" + day + "/" +
+                                                   std::string(region) + "/" +
+                                                   std::string(service) + "/aws4_request");
+  whole.query.emplace_back("X-Amz-Date", amazon_date);
+  whole.query.emplace_back("X-Amz-Expires", std::to_string(valid.us / Seconds(1).us));
+  whole.query.emplace_back("X-Amz-SignedHeaders", "host");
+  if (!credentials.session_token.empty()) {
+    whole.query.emplace_back("X-Amz-Security-Token", credentials.session_token);
+  }
+  whole.query.emplace_back("X-Amz-Signature",
+                           Sign(whole, credentials, region, service, amazon_date).signature);
+  return whole.query;
 }
 
 }  // namespace tune

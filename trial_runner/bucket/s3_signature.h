@@ -42,6 +42,12 @@ std::string CanonicalQuery(const S3Pairs& query);
 // "20130524T000000Z".
 std::string AmazonDate(Instant now);
 
+// The query of an address that needs no other authority, for so long: `query` with what signs it.
+// Of the headers Host alone is signed, and nothing of the body.
+S3Pairs PresignQuery(const S3Request& request, const S3Credentials& credentials,
+                     std::string_view region, std::string_view service,
+                     std::string_view amazon_date, Duration valid);
+
 // What stands in the header Authorization. The request has its x-amz-date among the headers.
 std::string SignRequest(const S3Request& request, const S3Credentials& credentials,
                         std::string_view region, std::string_view service,

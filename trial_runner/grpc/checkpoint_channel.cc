@@ -144,6 +144,13 @@ Result<int64_t> CheckpointChannel::SendLog(const PutLog& put, std::stop_token st
   return answer.offset;
 }
 
+Result<std::string> CheckpointChannel::Sign(const SignStoreRequest& request, std::stop_token stop) {
+  Call call(*connection_, std::move(stop));
+  call.Write(EncodeCheckpointCall({connection_->session(), request}));
+  TUNE_ASSIGN_OR_RETURN(CheckpointAnswer answer, call.ReadAnswer());
+  return std::move(answer.url);
+}
+
 Status CheckpointChannel::Get(const GetCheckpoint& get, const Taker& taker, std::stop_token stop) {
   Call call(*connection_, std::move(stop));
   call.Write(EncodeCheckpointCall({connection_->session(), get}));

@@ -24,6 +24,7 @@ class CheckpointChannel final : public CheckpointLink {
                           std::stop_token stop) override;
   Status Get(const GetCheckpoint& get, const Taker& taker, std::stop_token stop) override;
   Result<int64_t> SendLog(const PutLog& put, std::stop_token stop) override;
+  Result<std::string> Sign(const SignStoreRequest& request, std::stop_token stop) override;
 
  private:
   class Connection;

@@ -109,6 +109,13 @@ class CheckpointService::Served {
     return Write(answer);
   }
 
+  Status Do(const SignStoreRequest& request) {
+    TUNE_RETURN_IF_ERROR(service_.permission_(session_, &request.ref, Purpose::kActs));
+    CheckpointAnswer answer;
+    TUNE_ASSIGN_OR_RETURN(answer.url, service_.depot_->Sign(request));
+    return Write(answer);
+  }
+
   Status Do(const PutCheckpoint& put) {
     TUNE_RETURN_IF_ERROR(service_.permission_(session_, &put.ref, Purpose::kActs));
     TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<IncomingCheckpoint> incoming,

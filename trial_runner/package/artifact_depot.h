@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -32,6 +33,8 @@ class ArtifactDepot final : public CheckpointDepot,
     std::string root;           // <db stem>.artifacts/<sweep>, absolute.
     int64_t bytes_max = 0;      // Of one checkpoint.
     std::string programs = {};  // Where the sweep's programs run here, absolute; empty: nowhere.
+    // CheckpointDepot::Sign; null: nothing is signed.
+    std::function<Result<std::string>(const SignStoreRequest&)> sign = {};
   };
   // Makes the folder. What comes in keeps the depot alive.
   static Result<std::shared_ptr<ArtifactDepot>> Make(const Options& options);
@@ -42,6 +45,9 @@ class ArtifactDepot final : public CheckpointDepot,
   Result<std::unique_ptr<IncomingCheckpoint>> Receive(const PutCheckpoint& put) override;
   Result<std::unique_ptr<PackageSource>> Open(const GetCheckpoint& get) override;
   Result<int64_t> TakeLog(const PutLog& put) override;
+  Result<std::string> Sign(const SignStoreRequest& request) override {
+    return options_.sign ? options_.sign(request) : CheckpointDepot::Sign(request);
+  }
 
   // What came in within the last hour, to the minute.
   int64_t BytesOfLastHour();

@@ -45,6 +45,11 @@ Result<int64_t> SweepDepots::TakeLog(const PutLog& put) {
   return depot->TakeLog(put);
 }
 
+Result<std::string> SweepDepots::Sign(const SignStoreRequest& request) {
+  TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<ArtifactDepot> depot, Find(request.ref.sweep));
+  return depot->Sign(request);
+}
+
 int64_t SweepDepots::BytesOfLastHour() {
   const std::lock_guard lock(mutex_);
   int64_t sum = 0;

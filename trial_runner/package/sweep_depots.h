@@ -26,6 +26,7 @@ class SweepDepots final : public CheckpointDepot {
   Result<std::unique_ptr<IncomingCheckpoint>> Receive(const PutCheckpoint& put) override;
   Result<std::unique_ptr<PackageSource>> Open(const GetCheckpoint& get) override;
   Result<int64_t> TakeLog(const PutLog& put) override;
+  Result<std::string> Sign(const SignStoreRequest& request) override;
 
   // What came in within the last hour, to the minute, of all that are there.
   int64_t BytesOfLastHour();

@@ -71,6 +71,8 @@ size_t ApproximateBytes(const FromWorker& message) {
              report->report.reading.size();
   } else if (const auto* const ended = std::get_if<AttemptEnded>(&message)) {
     bytes += ended->error.size();
+  } else if (const auto* const durable = std::get_if<CheckpointDurable>(&message)) {
+    bytes += durable->checkpoint.path.size();
   } else if (const auto* const heartbeat = std::get_if<Heartbeat>(&message)) {
     bytes += heartbeat->devices.size() * 24;
     for (const std::string& path : heartbeat->cached) bytes += path.size() + 8;

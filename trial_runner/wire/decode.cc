@@ -105,6 +105,21 @@ Status CheckNamesDiffer(const Metrics& metrics) {
   return InvalidArgument("report.metrics: '" + std::string(*twice) + "' is there twice");
 }
 
+Status Read(v1::Checkpoint& in, const std::string& field, CheckpointRef& out) {
+  TUNE_RETURN_IF_ERROR(ReadStoredPath(in.mutable_path(), (field + ".path").c_str(), out.path));
+  TUNE_RETURN_IF_ERROR(ReadInt(in.bytes(), 0, kAny, (field + ".bytes").c_str(), out.bytes));
+  return ReadText(in.mutable_checksum(), limits::kNameBytesMax, (field + ".checksum").c_str(),
+                  out.checksum);
+}
+
+Status Read(v1::CheckpointDurable& in, CheckpointDurable& out) {
+  TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref));
+  TUNE_RETURN_IF_ERROR(
+      ReadInt(in.iteration(), 1, kAny, "checkpoint_durable.iteration", out.iteration));
+  if (!in.has_checkpoint()) return Absent("checkpoint_durable.checkpoint");
+  return Read(*in.mutable_checkpoint(), "checkpoint_durable.checkpoint", out.checkpoint);
+}
+
 Status Read(v1::AttemptReport& in, AttemptReport& out) {
   Report& report = out.report;
   TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref));
@@ -128,14 +143,14 @@ Status Read(v1::AttemptReport& in, AttemptReport& out) {
   TUNE_RETURN_IF_ERROR(
       ReadText(in.mutable_reading(), limits::kNameBytesMax, "report.reading", report.reading));
   report.has_checkpoint = in.has_checkpoint();
+  report.checkpoint_follows = in.checkpoint_follows();
   if (!report.has_checkpoint) return OkStatus();
-  v1::Checkpoint& checkpoint = *in.mutable_checkpoint();
-  TUNE_RETURN_IF_ERROR(
-      ReadStoredPath(checkpoint.mutable_path(), "report.checkpoint.path", report.checkpoint.path));
-  TUNE_RETURN_IF_ERROR(
-      ReadInt(checkpoint.bytes(), 0, kAny, "report.checkpoint.bytes", report.checkpoint.bytes));
-  return ReadText(checkpoint.mutable_checksum(), limits::kNameBytesMax,
-                  "report.checkpoint.checksum", report.checkpoint.checksum);
+  if (report.checkpoint_follows) {
+    return InvalidArgument(
+        "report.checkpoint_follows: read true, expected false of a report that "
+        "has its checkpoint");
+  }
+  return Read(*in.mutable_checkpoint(), "report.checkpoint", report.checkpoint);
 }
 
 Status Read(v1::AttemptEnded& in, AttemptEnded& out) {
@@ -225,6 +240,8 @@ Status Read(v1::SweepInfo& in, SweepInfo& out) {
   out.mode = in.less_is_better() ? Mode::kMin : Mode::kMax;
   out.seed = in.seed();
   out.is_elsewhere = in.elsewhere();
+  out.has_async_checkpoints = in.async_checkpoints();
+  out.lends_credentials = in.lends_credentials();
   TUNE_RETURN_IF_ERROR(ReadStoredPath(in.mutable_bucket(), "sweep.bucket", out.bucket));
   if (in.has_package()) return Read(in.package(), "sweep.package", out.package);
   return OkStatus();
@@ -345,6 +362,9 @@ Status Read(v1::FromWorker& in, FromWorker& out) {
       return ReadInto<DeviceMemoryPeak>(in.device_memory_peak(), out);
     case v1::FromWorker::kSweepUnfit:
       return ReadInto<SweepUnfit>(*in.mutable_sweep_unfit(), out);
+    case v1::FromWorker::kCheckpointDurable:
+      if (!in.checkpoint_durable().has_ref()) return Absent("checkpoint_durable.ref");
+      return ReadInto<CheckpointDurable>(*in.mutable_checkpoint_durable(), out);
     case v1::FromWorker::KIND_NOT_SET:
       break;
   }

@@ -46,6 +46,24 @@ Status Read(v1::PutLog& in, PutLog& out) {
   return ReadText(in.mutable_text(), limits::kPackagePieceBytes, "log.text", out.text);
 }
 
+Status Read(v1::SignRequest& in, SignStoreRequest& out) {
+  if (!in.has_ref()) return Absent("sign.ref");
+  TUNE_RETURN_IF_ERROR(Read(in.ref(), out.ref).At("sign"));
+  TUNE_RETURN_IF_ERROR(
+      ReadText(in.mutable_method(), limits::kNameBytesMax, "sign.method", out.method));
+  TUNE_RETURN_IF_ERROR(ReadText(in.mutable_key(), limits::kS3KeyBytesMax, "sign.key", out.key));
+  constexpr size_t kPairsMax = 8;
+  TUNE_RETURN_IF_ERROR(CheckCount(in.query_size(), kPairsMax, "sign.query"));
+  for (v1::QueryPair& pair : *in.mutable_query()) {
+    auto& [name, value] = out.query.emplace_back();
+    TUNE_RETURN_IF_ERROR(
+        ReadText(pair.mutable_name(), limits::kNameBytesMax, "sign.query.name", name));
+    TUNE_RETURN_IF_ERROR(
+        ReadText(pair.mutable_value(), limits::kS3KeyBytesMax, "sign.query.value", value));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Status Read(v1::CheckpointCall& in, CheckpointCall& out) {
@@ -60,6 +78,8 @@ Status Read(v1::CheckpointCall& in, CheckpointCall& out) {
       return Read(*in.mutable_get(), out.what.emplace<GetCheckpoint>());
     case v1::CheckpointCall::kLog:
       return Read(*in.mutable_log(), out.what.emplace<PutLog>());
+    case v1::CheckpointCall::kSign:
+      return Read(*in.mutable_sign(), out.what.emplace<SignStoreRequest>());
     case v1::CheckpointCall::WHAT_NOT_SET:
       break;
   }
@@ -70,6 +90,7 @@ Status Read(v1::CheckpointAnswer& in, CheckpointAnswer& out) {
   out.is_seen = in.seen();
   TUNE_RETURN_IF_ERROR(ReadInt(in.offset(), 0, kAny, "answer.offset", out.offset));
   TUNE_RETURN_IF_ERROR(ReadPath(in.mutable_path(), "answer.path", out.path));
+  TUNE_RETURN_IF_ERROR(ReadText(in.mutable_url(), limits::kSpecBytesMax, "answer.url", out.url));
   return in.has_text() ? Read(in.text(), "answer.text", out.text, kAny) : OkStatus();
 }
 

@@ -51,6 +51,18 @@ void Put(const Hello& hello, v1::Hello* out) {
   out->set_address(hello.address);
 }
 
+void Put(const CheckpointRef& checkpoint, v1::Checkpoint* out) {
+  out->set_path(checkpoint.path);
+  out->set_bytes(checkpoint.bytes);
+  out->set_checksum(checkpoint.checksum);
+}
+
+void Put(const CheckpointDurable& durable, v1::CheckpointDurable* out) {
+  Put(durable.ref, out->mutable_ref());
+  out->set_iteration(durable.iteration);
+  Put(durable.checkpoint, out->mutable_checkpoint());
+}
+
 void Put(const AttemptReport& message, v1::AttemptReport* out) {
   const Report& report = message.report;
   Put(message.ref, out->mutable_ref());
@@ -65,11 +77,8 @@ void Put(const AttemptReport& message, v1::AttemptReport* out) {
   out->set_final(report.final);
   out->set_note(report.note);
   out->set_reading(report.reading);
-  if (!report.has_checkpoint) return;
-  v1::Checkpoint* const checkpoint = out->mutable_checkpoint();
-  checkpoint->set_path(report.checkpoint.path);
-  checkpoint->set_bytes(report.checkpoint.bytes);
-  checkpoint->set_checksum(report.checkpoint.checksum);
+  out->set_checkpoint_follows(report.checkpoint_follows);
+  if (report.has_checkpoint) Put(report.checkpoint, out->mutable_checkpoint());
 }
 
 void Put(const AttemptEnded& ended, v1::AttemptEnded* out) {
@@ -125,6 +134,8 @@ void Put(const SweepInfo& info, v1::SweepInfo* out) {
   out->set_seed(info.seed);
   out->set_elsewhere(info.is_elsewhere);
   out->set_bucket(info.bucket);
+  out->set_async_checkpoints(info.has_async_checkpoints);
+  out->set_lends_credentials(info.lends_credentials);
   if (!info.package.sha256.empty()) Put(info.package, out->mutable_package());
 }
 
@@ -195,6 +206,7 @@ void Put(const FromWorker& message, v1::FromWorker* out) {
                  [out](const DeviceLost& m) { Put(m, out->mutable_device_lost()); },
                  [out](const DeviceMemoryPeak& m) { Put(m, out->mutable_device_memory_peak()); },
                  [out](const SweepUnfit& m) { Put(m, out->mutable_sweep_unfit()); },
+                 [out](const CheckpointDurable& m) { Put(m, out->mutable_checkpoint_durable()); },
              },
              message);
 }
@@ -250,6 +262,16 @@ void Put(const CheckpointCall& call, v1::CheckpointCall* out) {
                    out->mutable_log()->set_offset(put.offset);
                    out->mutable_log()->set_text(put.text);
                  },
+                 [out](const SignStoreRequest& sign) {
+                   Put(sign.ref, out->mutable_sign()->mutable_ref());
+                   out->mutable_sign()->set_method(sign.method);
+                   out->mutable_sign()->set_key(sign.key);
+                   for (const auto& [name, value] : sign.query) {
+                     v1::QueryPair* const pair = out->mutable_sign()->add_query();
+                     pair->set_name(name);
+                     pair->set_value(value);
+                   }
+                 },
              },
              call.what);
 }
@@ -258,6 +280,7 @@ void Put(const CheckpointAnswer& answer, v1::CheckpointAnswer* out) {
   out->set_seen(answer.is_seen);
   out->set_offset(answer.offset);
   out->set_path(answer.path);
+  out->set_url(answer.url);
   if (!answer.text.sha256.empty()) Put(answer.text, out->mutable_text());
 }
 

@@ -40,11 +40,23 @@ void BucketStore::TellAll(const std::string& why) {
   for (const AttemptRef& ref : asking_) on_wait_(ref, why);
 }
 
-Result<std::shared_ptr<S3Client>> BucketStore::Client() {
+Result<std::shared_ptr<S3Client>> BucketStore::Client(const AttemptRef& ref) {
+  const auto tell = [this](const Status& failed) { TellAll(failed.message()); };
+  if (signer_ != nullptr) {
+    // The tuner signs for a lease.
+    const auto sign = [this, ref](const std::string& method, const std::string& key,
+                                  const S3Pairs& query, const std::stop_token& stop) {
+      return signer_->Sign({ref, method, key, query}, stop);
+    };
+    TUNE_ASSIGN_OR_RETURN(std::shared_ptr<S3Client> client,
+                          S3Client::MakeWithout(root_.bucket, sign));
+    client->SetOnTrouble(tell);
+    return client;
+  }
   const std::lock_guard lock(mutex_);
   if (client_ == nullptr) {
     TUNE_ASSIGN_OR_RETURN(client_, S3Client::Make(root_.bucket));
-    client_->SetOnTrouble([this](const Status& failed) { TellAll(failed.message()); });
+    client_->SetOnTrouble(tell);
   }
   return client_;
 }
@@ -55,8 +67,9 @@ Result<KeptCheckpoint> BucketStore::Keep(const AttemptRef& ref, const std::strin
       root_.Below(std::to_string(ref.trial.value) + "/" + fs::path(local).filename().string());
   std::optional<CheckpointUpload> upload;
   const Asking asking(*this, ref);
+  Result<std::shared_ptr<S3Client>> client = Client(ref);
   for (TransferPauses pauses(stop);;) {
-    Result<std::shared_ptr<S3Client>> client = Client();
+    if (!client.ok()) client = Client(ref);
     Status failed = client.status();
     if (client.ok()) {
       if (!upload) upload.emplace(*client, there.key, local);
@@ -64,6 +77,9 @@ Result<KeptCheckpoint> BucketStore::Keep(const AttemptRef& ref, const std::strin
       if (sha256.ok()) return KeptCheckpoint{there.ToUrl(), {local, *std::move(sha256)}};
       if (upload->is_folder_bad()) return InvalidArgument(sha256.status().message());
       failed = sha256.status();
+      // The tuner, and no store, says that the lease is over.
+      const bool is_over = failed.code() == StatusCode::kFailedPrecondition;
+      if (signer_ != nullptr && is_over && !stop.stop_requested()) return failed;
     }
     if (!stop.stop_requested()) on_wait_(ref, failed.message());
     if (pauses.Wait()) continue;
@@ -83,7 +99,7 @@ Result<CheckpointCopy> BucketStore::Obtain(const AttemptRef& ref, const std::str
   const BringOrder order = {there->key, artifacts_ + "/" + key.parent_path().filename().string(),
                             key.filename().string(), copy.folder};
   for (TransferPauses pauses(stop);;) {
-    const Result<std::shared_ptr<S3Client>> client = Client();
+    const Result<std::shared_ptr<S3Client>> client = Client(ref);
     Status failed = client.status();
     if (client.ok()) {
       Result<BroughtCheckpoint> brought = BringCheckpoint(**client, order, stop);
@@ -92,6 +108,7 @@ Result<CheckpointCopy> BucketStore::Obtain(const AttemptRef& ref, const std::str
       }
       failed = brought.status();
       const StatusCode code = failed.code();
+      if (signer_ != nullptr && code == StatusCode::kFailedPrecondition) return failed;
       if (code == StatusCode::kNotFound || code == StatusCode::kDataLoss) {
         return NotFound(path + ": " + failed.message());
       }

@@ -25,10 +25,16 @@ class BucketStore final : public CheckpointStore {
 
   // `root`: below which the sweep's are kept. `artifacts`: this machine's folder, for
   // <trial>/<checkpoint>.
-  BucketStore(S3Address root, std::string artifacts, OnWait on_wait)
-      : root_(std::move(root)), artifacts_(std::move(artifacts)), on_wait_(std::move(on_wait)) {}
+  // `signer`: the tuner, which signs what is asked of the store; null: this machine has credentials
+  // of its own.
+  BucketStore(S3Address root, std::string artifacts, OnWait on_wait, CheckpointLink* signer)
+      : root_(std::move(root)),
+        artifacts_(std::move(artifacts)),
+        on_wait_(std::move(on_wait)),
+        signer_(signer) {}
 
-  // kUnavailable: `stop` was requested; kInvalidArgument: such a checkpoint cannot be kept.
+  // kUnavailable: `stop` was requested; kInvalidArgument: such a checkpoint cannot be kept;
+  // kFailedPrecondition: the lease is over.
   Result<KeptCheckpoint> Keep(const AttemptRef& ref, const std::string& local,
                               std::stop_token stop) override;
   // kNotFound also of one that is damaged there.
@@ -38,12 +44,13 @@ class BucketStore final : public CheckpointStore {
  private:
   // An attempt that waits for the store, for as long as this lives.
   class Asking;
-  Result<std::shared_ptr<S3Client>> Client();
+  Result<std::shared_ptr<S3Client>> Client(const AttemptRef& ref);
   void TellAll(const std::string& why);
 
   const S3Address root_;
   const std::string artifacts_;
   const OnWait on_wait_;
+  CheckpointLink* const signer_;
   std::mutex mutex_;
   std::shared_ptr<S3Client> client_;
   std::mutex asking_mutex_;  // Held while they are told: nobody is told after its answer.

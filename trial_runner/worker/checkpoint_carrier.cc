@@ -60,7 +60,8 @@ void CheckpointCarrier::Settle(ExperimentId sweep, const FoundPlace& found) {
   place.bucket = found.bucket;
   const Result<S3Address> bucket = ParseS3Url(found.bucket);
   if (bucket.ok()) {
-    place.store = std::make_shared<BucketStore>(*bucket, found.artifacts, answers_.waits);
+    place.store = std::make_shared<BucketStore>(*bucket, found.artifacts, answers_.waits,
+                                                found.lends_credentials ? &link_ : nullptr);
   } else if (found.storage == CheckpointStorage::kSharedFolder) {
     place.store = std::make_shared<SharedFolderStore>();
   } else {

@@ -94,6 +94,8 @@ class PlaceSearch {
   Status FindArtifacts() {
     found_.artifacts = wanted_.artifacts;
     found_.bucket = wanted_.bucket;
+    // The tuner's machine has what the tuner has.
+    found_.lends_credentials = wanted_.lends_credentials && !wanted_.is_here;
     if (wanted_.artifacts.empty() || wanted_.is_here) return OkStatus();
     TUNE_ASSIGN_OR_RETURN(const bool is_shared, IsShared(wanted_.artifacts, false));
     if (is_shared) return OkStatus();

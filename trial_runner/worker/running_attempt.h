@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/time.h"
 #include "trial_runner/devices/device_environment.h"
@@ -38,10 +39,27 @@ struct RunningAttempt {
   std::optional<std::string> restored;   // What it goes on from, on this machine.
   std::optional<AttemptReport> keeping;  // Not told yet: its checkpoint is not kept yet.
   std::optional<TrialEnd> said_end;      // While that was so.
+  // Of reports that do not wait for their checkpoints: one is on its way to where it is kept, and
+  // the latest waits behind it. Their paths are of this machine.
+  std::optional<CheckpointDurable> on_its_way, behind;
+  // Of those what the tuner may not have heard, of workers that are not local; `after`: the
+  // sequence of the latest report before.
+  struct ToldDurable {
+    CheckpointDurable message;
+    int64_t after = 0;
+  };
+  std::vector<ToldDurable> told_durable;
   // Told to end, it waits no longer than this for its checkpoint to be kept.
   std::optional<Instant> kept_by;
   int64_t device_bytes_max = 0;   // The most that was seen of one device's memory,
   int64_t device_bytes_told = 0;  // and that the tuner knows of.
+
+  bool is_keeping() const { return keeping || on_its_way; }
+  void ForgetSaved() {
+    keeping.reset();
+    on_its_way.reset();
+    behind.reset();
+  }
 };
 
 }  // namespace tune

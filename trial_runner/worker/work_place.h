@@ -26,6 +26,7 @@ struct WantedPlace {
   bool is_elsewhere = false;  // SweepInfo's.
   std::string bucket = {};    // Likewise.
   bool is_here = false;       // This machine is the tuner's: the artifacts are where they are said.
+  bool lends_credentials = false;  // SweepInfo's.
   friend bool operator==(const WantedPlace&, const WantedPlace&) = default;
 };
 
@@ -41,7 +42,8 @@ struct FoundPlace {
   WorkPlace place;
   std::string artifacts;
   CheckpointStorage storage = CheckpointStorage::kSharedFolder;
-  std::string bucket = {};  // Where checkpoints are kept; empty: they are where all else is.
+  std::string bucket = {};         // Where checkpoints are kept; empty: they are where all else is.
+  bool lends_credentials = false;  // The tuner signs what is asked of it.
 };
 
 // A checkpoint that is kept elsewhere, on this machine's disk.

@@ -98,6 +98,9 @@ void WorkerCore::On(const AnswerReport& message, Instant now) {
   }
   running.awaits_answer = false;
   running.unanswered.reset();
+  // What was told before the report was heard before it.
+  std::erase_if(running.told_durable,
+                [&message](const auto& told) { return told.after < message.sequence; });
   const bool is_leaving = process.is_doomed || running.leave_by;
   if (is_leaving && !running.may_report) return;
   if (!GoesOn(message.answer)) {
@@ -258,8 +261,7 @@ void WorkerCore::OnReport(ProcessId id, Process& process, int64_t lane, const Re
   const bool has_folder = report.has_checkpoint && !report.checkpoint.path.empty();
   const bool is_at_tuner = options_.is_local && !IsInBucket(message.ref);
   if (is_at_tuner || !has_folder) return SendReport(running, std::move(message));
-  effects_.push_back(KeepCheckpoint{message.ref, report.checkpoint.path});
-  running.keeping = std::move(message);
+  KeepSaved(running, std::move(message));
 }
 
 void WorkerCore::SendReport(Running& running, AttemptReport message) {
@@ -374,7 +376,7 @@ std::optional<Instant> WorkerCore::NextDeadline() const {
   if (!is_winding_down_) consider(options_.leave_at);
   for (const auto& [id, sweep] : sweeps_) consider(sweep.tries_again);
   for (const auto& [ref, left] : lingering_) {
-    if (left.running.keeping) consider(left.running.kept_by);
+    if (left.running.is_keeping()) consider(left.running.kept_by);
   }
   for (const auto& [id, process] : processes_) {
     consider(process.kill_at);

@@ -14,7 +14,8 @@
 //
 // What a trial has saved is reported once it is kept where the tuner finds it (checkpoint_store.h),
 // and its end once the tuner has all that it printed, also where its process is gone. An object
-// store may be away for long: an attempt that was told to end waits for it for a while only.
+// store may be away: an attempt that was told to end waits for it for a while only. Where reports
+// need not wait, one checkpoint of an attempt is on its way at a time, and the latest follows it.
 //
 // Trial processes are kept: one whose attempt ended in order takes the next one at once. There are
 // no more of them than attempts ran at the same time, but for one that may be started before the
@@ -206,7 +207,11 @@ class WorkerCore {
   void OnReport(ProcessId id, Process& process, int64_t lane, const Report& report, Instant now);
   void SendReport(Running& running, AttemptReport message);
   void ForgetReport(const AttemptRef& ref);
-  void SendKept(Running& running, const KeptCheckpoint& kept);
+  void KeepSaved(Running& running, AttemptReport message);
+  void TellAhead(Running& running, AttemptReport message);
+  void TellKept(Running& running, const KeptCheckpoint& kept);
+  bool KeepNext(Running& running);
+  void RememberTold(Running& running);
   void Drop(const CheckpointCache::Dropped& folders);
   bool HasOwnArtifacts(const AttemptRef& ref) const;
   bool IsInBucket(const AttemptRef& ref) const;

@@ -31,19 +31,53 @@ void WorkerCore::Drop(const CheckpointCache::Dropped& folders) {
 
 // ---- what was saved
 
+// The report is told when its checkpoint is kept; where reports need not wait, before, and the
+// checkpoint follows. A trial's final report always waits: nothing else could go on meanwhile.
+void WorkerCore::KeepSaved(Running& running, AttemptReport message) {
+  const bool need_not_wait = SweepOf(message.ref).info.has_async_checkpoints &&
+                             HasCopies(message.ref) && !message.report.final;
+  if (running.behind) Drop({running.behind->checkpoint.path});  // It is overtaken.
+  running.behind.reset();
+  if (need_not_wait) {
+    TellAhead(running, std::move(message));
+  } else {
+    running.keeping = std::move(message);
+  }
+  if (!running.on_its_way) KeepNext(running);
+}
+
+void WorkerCore::TellAhead(Running& running, AttemptReport message) {
+  running.behind = {message.ref, message.report.iteration,
+                    std::exchange(message.report.checkpoint, {})};
+  message.report.has_checkpoint = false;
+  message.report.checkpoint_follows = true;
+  SendReport(running, std::move(message));
+}
+
+// Nothing is on its way: what was saved last sets off. Whether there is any.
+bool WorkerCore::KeepNext(Running& running) {
+  if (running.behind) {
+    running.on_its_way = std::exchange(running.behind, std::nullopt);
+    effects_.push_back(KeepCheckpoint{running.start.ref, running.on_its_way->checkpoint.path});
+  } else if (running.keeping) {
+    effects_.push_back(KeepCheckpoint{running.start.ref, running.keeping->report.checkpoint.path});
+  }
+  return running.is_keeping();
+}
+
 void WorkerCore::OnCheckpointKept(const AttemptRef& ref, const Result<KeptCheckpoint>& kept,
                                   Instant now) {
   if (has_exited_) return;
   waits_.erase(ref);
   if (const auto found = lingering_.find(ref);
-      found != lingering_.end() && found->second.running.keeping) {
+      found != lingering_.end() && found->second.running.is_keeping()) {
     Running& running = found->second.running;
     if (kept.ok()) {
-      SendKept(running, *kept);
-      // Nobody is there who would say it again.
-      if (running.unanswered) unacknowledged_.push_back({*running.unanswered, ref, std::nullopt});
+      TellKept(running, *kept);
+      RememberTold(running);
+      if (KeepNext(running)) return;
     } else {
-      running.keeping.reset();  // Its end waits for it no longer.
+      running.ForgetSaved();  // Its end waits for them no longer.
       // It stays here meanwhile: a worker that leaves waits for what it has to say.
       if (const std::optional<TrialEnd> end = EndForUnkept(kept.status(), now)) {
         found->second.end = *end;
@@ -59,14 +93,14 @@ void WorkerCore::OnCheckpointKept(const AttemptRef& ref, const Result<KeptCheckp
   const Seat seat = found->second;
   Process& process = processes_.at(seat.process);
   Running& running = At(seat);
-  if (running.start.ref != ref || !running.keeping) return;
+  if (running.start.ref != ref || !running.is_keeping()) return;
   if (kept.ok()) {
-    SendKept(running, *kept);
-    if (!running.said_end) return;
+    TellKept(running, *kept);
+    if (KeepNext(running) || !running.said_end) return;
     const TrialEnd end = *std::exchange(running.said_end, std::nullopt);
     return OnEnd(seat.process, process, seat.lane, end, now);
   }
-  running.keeping.reset();
+  running.ForgetSaved();
   const std::optional<TrialEnd> end = EndForUnkept(kept.status(), now);
   if (!end) return;
   if (process.running.size() == 1) {
@@ -75,11 +109,30 @@ void WorkerCore::OnCheckpointKept(const AttemptRef& ref, const Result<KeptCheckp
   Leave(seat.process, process, seat.lane, *end, true, now);
 }
 
-void WorkerCore::SendKept(Running& running, const KeptCheckpoint& kept) {
-  AttemptReport message = *std::exchange(running.keeping, std::nullopt);
-  message.report.checkpoint.path = kept.path;
-  if (HasCopies(message.ref)) Drop(cache_.Add(message.ref, kept.path, kept.copy));
-  SendReport(running, std::move(message));
+// What was on its way: of a report that was told before, or of one that waited for it.
+void WorkerCore::TellKept(Running& running, const KeptCheckpoint& kept) {
+  const AttemptRef& ref = running.start.ref;
+  if (HasCopies(ref)) Drop(cache_.Add(ref, kept.path, kept.copy));
+  if (!running.on_its_way) {
+    AttemptReport message = *std::exchange(running.keeping, std::nullopt);
+    message.report.checkpoint.path = kept.path;
+    return SendReport(running, std::move(message));
+  }
+  CheckpointDurable message = *std::exchange(running.on_its_way, std::nullopt);
+  message.checkpoint.path = kept.path;
+  if (!options_.is_local) running.told_durable.push_back({message, running.sequence});
+  Tell(std::move(message));
+}
+
+// Nobody is there any more who would say it again.
+void WorkerCore::RememberTold(Running& running) {
+  const AttemptRef& ref = running.start.ref;
+  if (const auto report = std::exchange(running.unanswered, std::nullopt)) {
+    unacknowledged_.push_back({*report, ref, std::nullopt});
+  }
+  for (auto& told : std::exchange(running.told_durable, {})) {
+    unacknowledged_.push_back({std::move(told.message), ref, std::nullopt});
+  }
 }
 
 // Nothing: the worker leaves, which ends it.
@@ -120,7 +173,8 @@ void WorkerCore::ForgetReport(const AttemptRef& ref) {
   }
   const auto found = running_.find(ref.epoch);
   if (found == running_.end() || At(found->second).start.ref != ref) return;
-  if (!std::exchange(At(found->second).keeping, std::nullopt)) return;
+  if (!At(found->second).is_keeping()) return;
+  At(found->second).ForgetSaved();
   effects_.push_back(GiveUpCheckpoints{ref});
 }
 
@@ -180,7 +234,9 @@ void WorkerCore::OnCheckpointWaits(const AttemptRef& ref, const std::string& why
     waits_[ref] = CutError(why);
   }
   if (!was_waiting && !waits_.empty()) {
-    Say("checkpoints wait, trials go on up to their next one: " + waits_.begin()->second);
+    const bool go_on = SweepOf(ref).info.has_async_checkpoints;
+    Say(std::string("checkpoints wait, trials go on") + (go_on ? ": " : " up to their next one: ") +
+        waits_.begin()->second);
   } else if (was_waiting && waits_.empty()) {
     Say("checkpoints are kept again");
   }
@@ -204,17 +260,20 @@ void WorkerCore::GiveUpLate(Instant now) {
   std::vector<AttemptRef> late;
   for (const auto& [ref, left] : lingering_) {
     const Running& running = left.running;
-    if (running.keeping && running.kept_by && now >= *running.kept_by) late.push_back(ref);
+    if (running.is_keeping() && running.kept_by && now >= *running.kept_by) late.push_back(ref);
   }
   for (const AttemptRef& ref : late) {
     Lingering left = std::move(lingering_.at(ref));
     lingering_.erase(ref);
     waits_.erase(ref);
-    left.running.keeping.reset();
+    // An end that follows a report which was never told would be of another attempt.
+    if (left.running.keeping || left.end.outcome == Outcome::kPreempted) {
+      left.end = {Outcome::kPreempted, "its last checkpoint did not get to the object store",
+                  EndDetail::kNone};
+    }
+    left.running.ForgetSaved();
     effects_.push_back(GiveUpCheckpoints{ref});
-    EndOnceLogged({}, std::move(left.running),
-                  {Outcome::kPreempted, "its last checkpoint did not get to the object store",
-                   EndDetail::kNone});
+    EndOnceLogged({}, std::move(left.running), std::move(left.end));
   }
   if (!late.empty()) ExitIfDone();
 }

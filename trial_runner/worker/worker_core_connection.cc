@@ -88,7 +88,15 @@ void WorkerCore::SendAgain() {
   }
   for (const auto& [epoch, seat] : running_) {
     const Running& running = At(seat);
-    if (running.unanswered) effects_.push_back(SendToTuner{*running.unanswered});
+    bool has_report = running.unanswered.has_value();
+    for (const auto& told : running.told_durable) {
+      if (has_report && told.after == running.unanswered->sequence) {
+        effects_.push_back(SendToTuner{*running.unanswered});
+        has_report = false;
+      }
+      effects_.push_back(SendToTuner{told.message});
+    }
+    if (has_report) effects_.push_back(SendToTuner{*running.unanswered});
   }
 }
 

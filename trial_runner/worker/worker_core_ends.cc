@@ -88,9 +88,10 @@ void WorkerCore::LetGo(ProcessId id, Process& process, int64_t lane, TrialEnd en
   const AttemptRef ref = running.start.ref;
   process.running.erase(found);
   running_.erase(ref.epoch);
-  const bool is_kept_in_vain = running.keeping && IsGoneForGood();
+  const bool is_kept_in_vain = running.is_keeping() && IsGoneForGood();
   if (running.awaits_checkpoint || is_kept_in_vain) effects_.push_back(GiveUpCheckpoints{ref});
-  if (running.keeping && !is_kept_in_vain) {
+  if (running.on_its_way || !running.told_durable.empty()) RememberTold(running);
+  if (running.is_keeping() && !is_kept_in_vain) {
     if (running.said_end) end = *running.said_end;
     lingering_.emplace(ref, Lingering{std::move(running), std::move(end)});
     return;
@@ -117,7 +118,9 @@ bool WorkerCore::SendsLog(const Running& running) const {
 
 void WorkerCore::OnLogSent(const AttemptRef& ref, const Status& sent) {
   const auto found = lingering_.find(ref);
-  if (has_exited_ || found == lingering_.end() || found->second.running.keeping) return;
+  if (has_exited_ || found == lingering_.end() || found->second.running.is_keeping()) {
+    return;
+  }
   if (!sent.ok()) {
     Complain("what " + Named(ref) + " printed stays here, in " + found->second.running.log_path +
              ": " + sent.message());

@@ -140,8 +140,10 @@ void WorkerCore::AskForPlace(const StartAttempt& start) {
     effects_.push_back(SettleSweep{start.ref.sweep, *sweep.found});
     return;
   }
-  sweep.wanted = WantedPlace{sweep.info.package,      sweep.working_folder, std::move(artifacts),
-                             sweep.info.is_elsewhere, sweep.info.bucket,    options_.is_local};
+  sweep.wanted =
+      WantedPlace{sweep.info.package,          sweep.working_folder, std::move(artifacts),
+                  sweep.info.is_elsewhere,     sweep.info.bucket,    options_.is_local,
+                  sweep.info.lends_credentials};
   effects_.push_back(FindPlace{start.ref.sweep, *sweep.wanted});
 }
 

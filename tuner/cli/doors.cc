@@ -1,11 +1,33 @@
 #include "tuner/cli/doors.h"
 
+#include <functional>
 #include <utility>
 
+#include "trial_runner/bucket/lent_requests.h"
+#include "trial_runner/bucket/s3_client.h"
 #include "trial_runner/package/artifact_depot.h"
+#include "trial_runner/s3_address.h"
 #include "trial_runner/working_folder.h"
 
 namespace tune {
+namespace {
+
+using Signer = std::function<Result<std::string>(const SignStoreRequest&)>;
+
+// Of what workers ask of the sweep's object store; null: they have credentials of their own.
+Signer SignerFor(const std::string& sweep, const CheckpointPolicy& policy) {
+  const Result<S3Address> storage = ParseS3Url(policy.storage);
+  if (!policy.lends_credentials || !storage.ok()) return nullptr;
+  const S3Address root = storage->Below(sweep);
+  const auto client = S3Client::Make(root.bucket);
+  return [root, client](const SignStoreRequest& request) -> Result<std::string> {
+    TUNE_RETURN_IF_ERROR(client.status());
+    TUNE_RETURN_IF_ERROR(CheckLentRequest(request, root.key));
+    return (*client)->Presign(request.method, request.key, request.query, {});
+  };
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Doors>> Doors::Open(const DoorOptions& options, const Clock& clock,
                                            IncomingSink& sink) {
@@ -45,7 +67,8 @@ Status Doors::AddSweep(ExperimentId id, const std::string& name, const Experimen
     TUNE_ASSIGN_OR_RETURN(
         auto depot,
         ArtifactDepot::Make({options_.artifacts_dir + "/" + name, options_.checkpoint_bytes_max,
-                             WorkingFolder(spec.trainable, spec.base_dir)}));
+                             WorkingFolder(spec.trainable, spec.base_dir),
+                             SignerFor(name, spec.checkpoint)}));
     depots_.Add(id, std::move(depot));
   }
   return OkStatus();

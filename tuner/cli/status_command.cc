@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "core/resource_text.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/durable_checkpoints.h"
 #include "tuner/cli/lane_speeds.h"
 #include "tuner/cli/live_screen.h"
 #include "tuner/cli/live_view.h"
@@ -58,6 +59,7 @@ struct SweepStatus {
   std::vector<DeviceStatus> devices;  // Of a sweep that runs.
   std::vector<std::string> lanes;     // What limits them.
   std::optional<int64_t> hour_bytes;  // Of checkpoints that workers sent to its tuner.
+  std::vector<TrialAhead> ahead;      // Of their durable checkpoints.
   std::vector<Doubt> doubts;
   std::vector<std::string> changes;  // What was asked of it, and by whom.
   std::string resume_command;
@@ -181,6 +183,7 @@ Result<SweepStatus> ReadStatus(Database& database, const std::string& name, cons
   TUNE_ASSIGN_OR_RETURN(status.outcomes, ReadCounts(database, kOutcomesSql, id));
   TUNE_ASSIGN_OR_RETURN(status.rungs, ReadRungs(database, id));
   TUNE_ASSIGN_OR_RETURN(status.workers, ReadWorkers(database, id));
+  TUNE_ASSIGN_OR_RETURN(status.ahead, ReadTrialsAhead(database, id));
   TUNE_ASSIGN_OR_RETURN(status.doubts, ReadDoubts(database, id));
   TUNE_ASSIGN_OR_RETURN(status.changes, DescribeChanges(database, status.sweep, kChangesMax));
   TUNE_ASSIGN_OR_RETURN(const std::vector<KindLimit> limits, ReadLaneLimits(database, id));
@@ -234,6 +237,7 @@ void AppendTrials(const SweepStatus& status, std::vector<std::string>& lines) {
   if (!status.stop_reasons.empty()) trials += " (" + Enumerate(status.stop_reasons) + ")";
   lines.push_back(trials);
   if (!status.waits.empty()) lines.push_back("waits      " + Printable(status.waits));
+  if (!status.ahead.empty()) lines.push_back("durable    " + Describe(status.ahead));
 }
 
 void AppendChanges(const SweepStatus& status, std::vector<std::string>& lines) {
@@ -398,7 +402,8 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
                  "tags",
                  "note",
                  "trials_max",
-                 "changes"});
+                 "changes",
+                 "ahead_of_checkpoints"});
   printer.Row({sweep.name,
                sweep.status,
                sweep.metric,
@@ -428,7 +433,8 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
                TagsValue(sweep.labels.tags),
                sweep.labels.note,
                status.trial_count_max >= 0 ? Value(status.trial_count_max) : Value(),
-               LinesValue(status.changes)});
+               LinesValue(status.changes),
+               ToValue(status.ahead)});
   printer.End();
 }
 

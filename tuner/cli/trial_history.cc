@@ -121,7 +121,7 @@ Status ReadAttempts(Database& database, TrialHistory& history) {
 // have made it again.
 Status ReadCheckpoints(Database& database, TrialHistory& history) {
   static constexpr char kCheckpointsSql[] =
-      "SELECT iteration, path, state FROM checkpoint_rows WHERE trial = ?1";
+      "SELECT iteration, path, state FROM checkpoint_rows WHERE trial = ?1 ORDER BY iteration";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kCheckpointsSql));
   row->BindAll(history.trial.id);
   std::vector<int64_t> made_by(history.attempts.size(), -1);
@@ -130,6 +130,7 @@ Status ReadCheckpoints(Database& database, TrialHistory& history) {
     if (!has_row) break;
     const int64_t iteration = row->Int(0);
     const std::string path = Text(*row, 1);
+    if (row->Text(2) == "durable") history.durable.push_back(iteration);
     const int64_t maker = AttemptThatMade(path, iteration);
     for (size_t i = 0; i < history.attempts.size(); ++i) {
       HistoryAttempt& attempt = history.attempts[i];

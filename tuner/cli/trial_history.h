@@ -61,6 +61,7 @@ struct TrialHistory {
   int64_t failed_trials = 0;             // Of its sweep.
   std::vector<HistoryReport> reports;    // In order of arrival.
   std::vector<HistoryAttempt> attempts;  // By number.
+  std::vector<int64_t> durable;          // Iterations whose checkpoints are.
   std::vector<KindLimit> lane_limits;    // Of trials of its shape.
   std::vector<std::string> notes;        // What may be wrong with what it reported.
   std::string resume_command;            // Of its sweep.

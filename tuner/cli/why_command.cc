@@ -119,6 +119,15 @@ void PrintForPerson(const TrialHistory& history, const WhyOptions& options, std:
                                         : "")
         << "\n";
   }
+  if (history.spec && history.spec->checkpoint.is_async) {
+    std::string iterations;
+    for (const int64_t iteration : history.durable) {
+      iterations += (iterations.empty() ? "" : ", ") + std::to_string(iteration);
+    }
+    out << "durable        "
+        << (iterations.empty() ? "no checkpoint" : "the checkpoints of iterations " + iterations)
+        << ", of " << history.iterations << " reported\n";
+  }
   const std::string lanes = ExplainLanes(history);
   if (!lanes.empty()) out << "lanes          " << Printable(lanes) << "\n";
   for (const std::string& note : history.notes) {
@@ -204,6 +213,9 @@ void PrintJson(const TrialHistory& history, std::ostream& out) {
   value.Set("best_value", NumberCell(history.best_value));
   value.Set("best_iteration", NumberCell(history.best_iteration));
   value.Set("lanes", TextCell(ExplainLanes(history)));
+  Value::List durable;
+  for (const int64_t iteration : history.durable) durable.emplace_back(iteration);
+  value.Set("durable_checkpoints", std::move(durable));
   Value::List reports;
   for (const HistoryReport& report : history.reports) {
     reports.push_back(ReportValue(history, report));
