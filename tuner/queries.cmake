@@ -6,6 +6,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/best_model.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/checkpoint_on_disk.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/compare_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/durable_checkpoints.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/found_job.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/head_retention.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/importance_command.cc
@@ -23,6 +24,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/retrain_rows.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/setting_text.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/status_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/store_client.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/stored_checkpoint.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/stored_changes.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/stored_doubts.cc

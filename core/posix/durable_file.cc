@@ -148,6 +148,9 @@ Status CopyFile(const std::string& from, const std::string& to, bool is_synced) 
   const FileDescriptor target(::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!target.is_open()) return ErrnoStatus("create", to);
   TUNE_RETURN_IF_ERROR(CopyContents(source.get(), from, target.get(), to));
+  struct stat info = {};
+  const bool is_program = ::fstat(source.get(), &info) == 0 && (info.st_mode & S_IXUSR) != 0;
+  if (is_program && ::fchmod(target.get(), 0755) != 0) return ErrnoStatus("write", to);
   if (is_synced && ::fsync(target.get()) != 0) return ErrnoStatus("sync", to);
   return OkStatus();
 }

@@ -23,7 +23,8 @@ Result<std::string> ReadFile(const std::string& path, uint64_t bytes_max);
 Status WriteFileSynced(const std::string& path, std::string_view text);
 
 // Creates or replaces `to` with the contents of the regular file `from`, without going through our
-// memory where the file system can, holes as holes; and syncs it, or leaves that to the caller.
+// memory where the file system can, holes as holes; and syncs it, or leaves that to the caller. A
+// program stays one that may be run.
 Status CopyFile(const std::string& from, const std::string& to, bool is_synced);
 
 // The folder and those above it that are missing; the names of those made here are durable.

@@ -11,10 +11,12 @@
 #include "core/posix/host_name.h"
 #include "core/posix/real_clock.h"
 #include "trial_runner/bucket/bucket_checkpoints.h"
+#include "trial_runner/bucket/checkpoint_manifest.h"
 #include "trial_runner/bucket/s3_client.h"
 #include "trial_runner/bucket/stop_later.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/store_client.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/sqlite/artifact_rows.h"
 
@@ -78,7 +80,7 @@ Status CheckStorage(const std::string& storage, const std::string& sweep, Durati
   if (storage.empty()) return OkStatus();
   constexpr std::string_view kPlace = "checkpoint.storage";
   TUNE_ASSIGN_OR_RETURN(const S3Address prefix, ParseS3Url(storage));
-  const Result<std::shared_ptr<S3Client>> client = S3Client::Make(prefix.bucket);
+  const Result<std::shared_ptr<S3Client>> client = ClientForCommand(prefix.bucket);
   if (!client.ok()) return client.status().At(kPlace);
   const StopLater patience(wait);
   const Result<std::string> warning =
@@ -88,23 +90,87 @@ Status CheckStorage(const std::string& storage, const std::string& sweep, Durati
   return OkStatus();
 }
 
-Status ClaimStorage(const SweepStorage& storage, bool is_new, Duration wait) {
+Result<std::string> LookAtStorage(const std::string& storage, const std::string& sweep) {
+  constexpr std::string_view kPlace = "checkpoint.storage";
+  TUNE_ASSIGN_OR_RETURN(const S3Address prefix, ParseS3Url(storage));
+  const S3Address root = prefix.Below(sweep);
+  const Result<std::shared_ptr<S3Client>> client = ClientForCommand(prefix.bucket);
+  if (!client.ok()) return client.status().At(kPlace);
+  const StopLater patience(kAnswerPatience);
+  const auto objects = (*client)->List(root.key + "/", patience.token());
+  if (!objects.ok()) return objects.status().At(kPlace);
+  const std::string count = Counted(static_cast<int64_t>(objects->size()), "object");
+  return root.ToUrl() + " can be listed and has " + (objects->empty() ? "no object" : count) +
+         "; that it can be written is seen when the sweep begins";
+}
+
+Result<std::string> KeepClaim(const SweepStorage& storage, const std::stop_token& stop) {
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client,
                         S3Client::Make(storage.root.bucket));
+  client->SetPatience(kAnswerPatience);
+  const Status owned = CheckOwner(*client, storage.root.key, storage.owner, stop);
+  if (owned.code() != StatusCode::kNotFound) {
+    if (!owned.ok()) return owned;
+    return std::string();
+  }
+  TUNE_RETURN_IF_ERROR(
+      ClaimBucket(*client, storage.root.key, storage.owner, /*is_new=*/false, stop));
+  return "warning: " + storage.root.ToUrl() +
+         "/owner.json was gone and is written again: without it another sweep could begin there";
+}
+
+Status ClaimStorage(const SweepStorage& storage, bool is_new, Duration wait) {
+  TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client,
+                        ClientForCommand(storage.root.bucket));
   const StopLater patience(wait);
   return ClaimBucket(*client, storage.root.key, storage.owner, is_new, patience.token())
       .At("checkpoint.storage");
 }
 
+Status ClaimNew(const StoredExperiment& experiment, const std::string& storage,
+                const std::string& db_path, SqliteStore& store, Duration patience) {
+  const auto place = StorageOf(experiment, storage, db_path);
+  if (!place) return OkStatus();
+  Status claimed = store.MakeDurable();
+  if (claimed.ok()) claimed = ClaimStorage(*place, /*is_new=*/true, patience);
+  if (!claimed.ok()) TUNE_RETURN_IF_ERROR(store.DeleteExperiment(experiment));
+  return claimed;
+}
+
+const BucketList::Entry* BucketList::Find(const std::string& within) const {
+  const auto found =
+      std::lower_bound(entries.begin(), entries.end(), within,
+                       [](const Entry& entry, const auto& name) { return entry.within < name; });
+  return found != entries.end() && found->within == within ? &*found : nullptr;
+}
+
 bool BucketList::HasWhole(const std::string& within) const {
-  return std::any_of(entries.begin(), entries.end(), [&within](const Entry& entry) {
-    return entry.within == within && entry.is_whole;
-  });
+  const Entry* const entry = Find(within);
+  return entry != nullptr && entry->is_whole;
+}
+
+Result<std::string> CompareWithManifest(const SweepStorage& storage, const BucketList::Entry& entry,
+                                        const std::stop_token& stop) {
+  TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client,
+                        ClientForCommand(storage.root.bucket));
+  TUNE_ASSIGN_OR_RETURN(const std::string text,
+                        client->Get(ManifestKey(storage.root.Below(entry.within).key), stop));
+  const Result<CheckpointManifest> manifest = ParseManifest(text);
+  if (!manifest.ok()) return manifest.status().message();
+  for (const ManifestFile& file : manifest->files) {
+    const std::string name = DataKey("", file.path).substr(1);
+    const auto object = entry.objects.find(name);
+    if (object == entry.objects.end()) return name + " is missing";
+    if (object->second == file.bytes) continue;
+    return name + " has " + Counted(object->second, "byte") + ", the manifest says " +
+           std::to_string(file.bytes);
+  }
+  return std::string();
 }
 
 Result<BucketList> ListStorage(const SweepStorage& storage, const std::stop_token& stop) {
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client,
-                        S3Client::Make(storage.root.bucket));
+                        ClientForCommand(storage.root.bucket));
   const std::string prefix = storage.root.key + "/";
   TUNE_ASSIGN_OR_RETURN(const std::vector<S3Upload> uploads, client->ListUploads(prefix, stop));
   TUNE_ASSIGN_OR_RETURN(const std::vector<S3Object> objects, client->List(prefix, stop));
@@ -121,6 +187,7 @@ Result<BucketList> ListStorage(const SweepStorage& storage, const std::stop_toke
     BucketList::Entry* const entry = entry_of(object.key, object.modified);
     if (entry == nullptr) continue;
     entry->bytes += object.bytes;
+    entry->objects[object.key.substr(prefix.size() + entry->within.size() + 1)] = object.bytes;
     if (object.key == prefix + entry->within + std::string(kManifestEnd)) entry->is_whole = true;
   }
   for (const S3Upload& upload : uploads) (void)entry_of(upload.key, upload.begun);
@@ -142,7 +209,7 @@ Result<CleanedStorage> CleanUpStorage(const std::string& db_path, const SweepSto
                                       const std::optional<LockHolder>& tuner, Instant now,
                                       bool dry_run, const std::stop_token& stop) {
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client,
-                        S3Client::Make(storage.root.bucket));
+                        ClientForCommand(storage.root.bucket));
   const Status owned = CheckOwner(*client, storage.root.key, storage.owner, stop);
   if (owned.code() == StatusCode::kNotFound) return CleanedStorage();
   TUNE_RETURN_IF_ERROR(owned);
@@ -176,7 +243,7 @@ Result<CleanedStorage> CleanUpStorage(const std::string& db_path, const SweepSto
 
 Status EmptyStorage(const SweepStorage& storage, const std::stop_token& stop) {
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client,
-                        S3Client::Make(storage.root.bucket));
+                        ClientForCommand(storage.root.bucket));
   const Status owned = CheckOwner(*client, storage.root.key, storage.owner, stop);
   // It never came to save anything there, where nothing is or another sweep's.
   if (owned.code() == StatusCode::kFailedPrecondition) return OkStatus();
@@ -220,7 +287,7 @@ Result<int64_t> RefillStorage(const std::string& db_path, const SweepStorage& st
     std::error_code error;
     if (!std::filesystem::is_directory(here, error)) continue;
     if (!list) {
-      TUNE_ASSIGN_OR_RETURN(client, S3Client::Make(storage.root.bucket));
+      TUNE_ASSIGN_OR_RETURN(client, ClientForCommand(storage.root.bucket));
       TUNE_ASSIGN_OR_RETURN(list, ListStorage(storage, stop));
     }
     const std::string below = std::to_string(row.trial) + "/" + *within;

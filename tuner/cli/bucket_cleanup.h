@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -18,6 +19,7 @@
 #include "trial_runner/s3_address.h"
 #include "tuner/cli/artifact_cleanup.h"
 #include "tuner/sqlite/database.h"
+#include "tuner/sqlite/sqlite_store.h"
 #include "tuner/sqlite/writer_lock.h"
 #include "tuner/store.h"
 
@@ -40,6 +42,9 @@ Result<std::vector<SweepStorage>> ReadStorages(Database& database, const std::st
 // that does not answer it is an error after a while.
 Status CheckStorage(const std::string& storage, const std::string& sweep,
                     Duration patience = kStoragePatience);
+// Without writing anything: one line about what could be seen there. kUnavailable: nothing, as the
+// store does not answer.
+Result<std::string> LookAtStorage(const std::string& storage, const std::string& sweep);
 // Where the sweep keeps them; nothing: on the tuner's disk.
 std::optional<SweepStorage> StorageOf(const StoredExperiment& experiment,
                                       const std::string& storage, const std::string& db_path);
@@ -49,19 +54,33 @@ std::optional<SweepStorage> StorageOf(const StoredExperiment& experiment,
 // For a sweep that begins or goes on there: nobody else's is there. Where a new one begins, nothing
 // is.
 Status ClaimStorage(const SweepStorage& storage, bool is_new, Duration patience = kStoragePatience);
+// For one that was just created: it is durable before its mark is there, which would refuse its
+// name for ever if a loss of power took its rows. One whose place is another one's goes again.
+Status ClaimNew(const StoredExperiment& experiment, const std::string& storage,
+                const std::string& db_path, SqliteStore& store,
+                Duration patience = kStoragePatience);
+
+// Of a sweep that runs: writes its mark again where somebody has removed it, and says so in a line.
+Result<std::string> KeepClaim(const SweepStorage& storage, const std::stop_token& stop);
 
 // What lies there of one sweep.
 struct BucketList {
   struct Entry {
     std::string within;  // "3/checkpoint_000004".
     int64_t bytes = 0;
-    Instant modified;  // The latest of its parts.
+    Instant modified;                        // The latest of its parts.
+    std::map<std::string, int64_t> objects;  // Sizes, by what follows "3/checkpoint_000004/".
     bool is_whole = false;
   };
   std::vector<Entry> entries;  // Sorted.
 
+  const Entry* Find(const std::string& within) const;
   bool HasWhole(const std::string& within) const;
 };
+// What is not as the manifest says, by the list: "data/x is missing". Empty: nothing.
+Result<std::string> CompareWithManifest(const SweepStorage& storage, const BucketList::Entry& entry,
+                                        const std::stop_token& stop);
+
 // For FindGarbageOf.
 IsElsewhere IsWholeIn(const SweepStorage& storage, const BucketList& list);
 Result<BucketList> ListStorage(const SweepStorage& storage, const std::stop_token& stop);

@@ -113,6 +113,18 @@ bool IsStillDurable(Database& database, const DurableCheckpoint& row) {
   return !is_there.ok() || *is_there;
 }
 
+// By the list, and by its manifest. What the store does not tell just now is not wrong.
+std::string WhatIsWrong(const SweepStorage& storage, const BucketList& list,
+                        const DurableCheckpoint& row, const std::stop_token& stop) {
+  const std::string root = storage.root.ToUrl() + "/";
+  const BucketList::Entry* const entry =
+      row.path.starts_with(root) ? list.Find(row.path.substr(root.size())) : nullptr;
+  if (entry == nullptr || !entry->is_whole) return "is missing";
+  const Result<std::string> wrong = CompareWithManifest(storage, *entry, stop);
+  if (wrong.ok()) return *wrong;
+  return wrong.status().code() == StatusCode::kNotFound ? "is missing" : "";
+}
+
 // Those that are in object stores, by what their stores list.
 Findings CheckStored(Database& database, const std::vector<DurableCheckpoint>& rows) {
   Findings findings;
@@ -129,11 +141,11 @@ Findings CheckStored(Database& database, const std::vector<DurableCheckpoint>& r
       findings.push_back(Warning("storage", list.status().message(), "look at it again later"));
       continue;
     }
-    const IsElsewhere is_whole = IsWholeIn(storage, *list);
     for (const DurableCheckpoint& row : rows) {
-      if (!is_its(row) || is_whole(row.path)) continue;
-      if (!IsStillDurable(database, row)) continue;
-      findings.push_back(Problem("checkpoint", row.path + ": is missing",
+      if (!is_its(row)) continue;
+      const std::string wrong = WhatIsWrong(storage, *list, row, patience.token());
+      if (wrong.empty() || !IsStillDurable(database, row)) continue;
+      findings.push_back(Problem("checkpoint", row.path + ": " + wrong,
                                  "restore it from a backup; without it trial " +
                                      Printable(row.sweep) + "/" + std::to_string(row.trial) +
                                      " goes on from an earlier one"));

@@ -190,6 +190,11 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
   TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec,
                         InterpretStoredSpec(submission.spec, name, submission.base_dir,
                                             /*require_trainable=*/true));
+  // Workers wait meanwhile.
+  const auto left = [this, asked = parts_.clock.Now()] {
+    return Duration{
+        std::max(Seconds(1).us, kStoreAnswerPatience.us - (parts_.clock.Now() - asked).us)};
+  };
   TUNE_RETURN_IF_ERROR(CheckNew(name, spec));
   TUNE_RETURN_IF_ERROR(CheckOrder(parts_.db_path, spec.after, parts_.clock));
   const bool needs_package =
@@ -219,11 +224,8 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
   TUNE_ASSIGN_OR_RETURN(wanted.labels, Changed({}, submission.labels));
   wanted.is_synced_later = true;  // With its first step.
   TUNE_ASSIGN_OR_RETURN(const StoredExperiment experiment, parts_.store.CreateExperiment(wanted));
-  if (const auto storage = StorageOf(experiment, spec.checkpoint.storage, parts_.db_path)) {
-    const Status claimed = ClaimStorage(*storage, /*is_new=*/true, kStoreAnswerPatience);
-    if (!claimed.ok()) TUNE_RETURN_IF_ERROR(parts_.store.DeleteExperiment(experiment));
-    TUNE_RETURN_IF_ERROR(claimed);
-  }
+  TUNE_RETURN_IF_ERROR(
+      ClaimNew(experiment, spec.checkpoint.storage, parts_.db_path, parts_.store, left()));
   parts.options.name = experiment.name;
   parts.options.artifact_root = artifacts_dir_ + "/" + experiment.name;
   parts_.controller.Enlist(experiment.id, std::move(parts.options), std::move(parts.searcher),
@@ -249,6 +251,9 @@ void HeadSweeps::Admit(const StoredExperiment& experiment) {
   names_[id] = experiment.name;
   if (const auto storage = StorageOf(experiment, parts_.db_path)) {
     storages_.insert_or_assign(id, *storage);
+    parts_.artifacts.LookNowAndThen(experiment.name, [storage = *storage](const auto& stop) {
+      return KeepClaim(storage, stop);
+    });
   }
   programs_.erase(id);
   const Result<Provenance> provenance = DecodeProvenance(experiment.provenance);
@@ -324,6 +329,7 @@ void HeadSweeps::Leave(const EndOfExperiment& end) {
   programs_.erase(end.sweep);
   if (const auto storage = storages_.find(end.sweep); storage != storages_.end()) {
     CleanUpLater(storage->second);
+    parts_.artifacts.LookNowAndThen(storage->second.sweep, {});
     storages_.erase(storage);
   }
   names_.erase(end.sweep);

@@ -12,6 +12,7 @@
 namespace tune {
 namespace {
 
+constexpr auto kLookEvery = std::chrono::seconds(10);
 constexpr auto kErrandPause = std::chrono::milliseconds(limits::kReconnectMsMax);
 
 }  // namespace
@@ -35,6 +36,12 @@ Result<std::shared_ptr<S3Client>> KeptArtifacts::ClientOf(const std::string& buc
   std::shared_ptr<S3Client>& client = clients_[bucket];
   if (client == nullptr) {
     TUNE_ASSIGN_OR_RETURN(client, S3Client::Make(bucket));
+    // Who waits for all to be done need not wait for a store that hangs.
+    client->SetOnTrouble([this](const Status&) {
+      const std::lock_guard lock(mutex_);
+      is_in_trouble_ = true;
+      is_settled_.notify_all();
+    });
   }
   return client;
 }
@@ -50,6 +57,34 @@ void KeptArtifacts::DoLater(Errand errand) {
   has_errands_.notify_all();
 }
 
+void KeptArtifacts::LookNowAndThen(const std::string& name, Look look) {
+  const std::lock_guard lock(mutex_);
+  if (look) {
+    looks_[name] = {std::move(look), std::chrono::steady_clock::now() + kLookEvery};
+  } else {
+    looks_.erase(name);
+  }
+}
+
+// A store that is away, or refuses, is told of by the errands.
+void KeptArtifacts::LookAround(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
+  const auto now = std::chrono::steady_clock::now();
+  std::vector<std::string> due;
+  for (const auto& [name, looked] : looks_) {
+    if (now >= looked.due) due.push_back(name);
+  }
+  for (const std::string& name : due) {
+    const auto found = looks_.find(name);
+    if (found == looks_.end()) continue;
+    found->second.due = now + kLookEvery;
+    const Look look = found->second.look;
+    lock.unlock();
+    const Result<std::string> line = look(stop);
+    lock.lock();
+    if (line.ok() && !line->empty()) lines_.push_back(*line);
+  }
+}
+
 void KeptArtifacts::Work(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (has_errands_.wait(lock, stop, [this] { return !errands_.empty(); })) {
@@ -60,7 +95,10 @@ void KeptArtifacts::Work(const std::stop_token& stop) {
     lock.unlock();
     const Status done = errand(stop);
     lock.lock();
+    const bool is_left = stop.stop_requested();
+    if (done.ok() && !is_left) LookAround(lock, stop);
     is_busy_ = false;
+    is_in_trouble_ = false;
     const bool may_pass = done.code() == StatusCode::kUnavailable;
     const bool was_failing = std::exchange(is_failing_, may_pass);
     if (may_pass) errands_.push_front(std::move(errand));
@@ -78,9 +116,11 @@ void KeptArtifacts::Work(const std::stop_token& stop) {
 
 void KeptArtifacts::Finish(Duration patience) {
   std::unique_lock lock(mutex_);
-  const bool is_done = is_settled_.wait_for(lock, std::chrono::microseconds(patience.us), [this] {
-    return (errands_.empty() && !is_busy_) || is_failing_;
-  }) && errands_.empty();
+  const bool is_done =
+      is_settled_.wait_for(
+          lock, std::chrono::microseconds(patience.us),
+          [this] { return (errands_.empty() && !is_busy_) || is_failing_ || is_in_trouble_; }) &&
+      errands_.empty() && !is_busy_;
   if (is_done) return;
   lines_.push_back(
       Counted(static_cast<int64_t>(errands_.size() + (is_busy_ ? 1 : 0)), "checkpoint") +

@@ -4,6 +4,7 @@
 // Thread rule: one thread, the tuner's.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -38,6 +39,10 @@ class KeptArtifacts final : public ArtifactStore {
   // Something else to be done there, for as long as it may work later (kUnavailable).
   using Errand = std::function<Status(const std::stop_token&)>;
   void DoLater(Errand errand);
+  // Something to be looked at there beside errands, now and then; it gives a line for the person
+  // who watches, or none. In place of one of that name; null: no longer.
+  using Look = std::function<Result<std::string>(const std::stop_token&)>;
+  void LookNowAndThen(const std::string& name, Look look);
   // Waits until all is done, but not for a store that is away, nor longer than that. What is left
   // tune gc does.
   void Finish(Duration patience);
@@ -46,6 +51,7 @@ class KeptArtifacts final : public ArtifactStore {
 
  private:
   void Work(const std::stop_token& stop);
+  void LookAround(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
   Result<std::shared_ptr<S3Client>> ClientOf(const std::string& bucket);
 
   LocalArtifactStore local_;
@@ -53,8 +59,14 @@ class KeptArtifacts final : public ArtifactStore {
   std::condition_variable_any has_errands_;
   std::condition_variable_any is_settled_;
   std::deque<Errand> errands_;
+  struct Looked {
+    Look look;
+    std::chrono::steady_clock::time_point due;
+  };
+  std::map<std::string, Looked> looks_;
   bool is_busy_ = false;
-  bool is_failing_ = false;
+  bool is_failing_ = false;     // The last errand failed.
+  bool is_in_trouble_ = false;  // The present one is about to.
   std::vector<std::string> lines_;
   std::map<std::string, std::shared_ptr<S3Client>> clients_;  // The thread's.
   std::jthread thread_;                                       // Since the first errand.

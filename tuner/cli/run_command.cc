@@ -84,14 +84,19 @@ Status CheckFrom(const ExperimentSpec& spec, const SearchSpace& space, const std
   return ReadEarlierAtStart(spec, space, now, **store).status();
 }
 
-// A sweep whose place in an object store is another one's has not begun.
-Status ClaimNew(const StoredExperiment& experiment, const ExperimentSpec& spec,
-                const std::string& db_path, SqliteStore& store) {
-  const auto storage = StorageOf(experiment, spec.checkpoint.storage, db_path);
-  if (!storage) return OkStatus();
-  const Status claimed = ClaimStorage(*storage, /*is_new=*/true);
-  if (!claimed.ok()) TUNE_RETURN_IF_ERROR(store.DeleteExperiment(experiment));
-  return claimed;
+// For a dry run: what the run would find there. The store may be one that only another machine can
+// reach.
+Status LookAround(const ExperimentSpec& spec, const SearchSpace& space,
+                  const std::string& db_path) {
+  TUNE_RETURN_IF_ERROR(CheckFrom(spec, space, db_path));
+  if (spec.checkpoint.storage.empty()) return OkStatus();
+  const Result<std::string> seen = LookAtStorage(spec.checkpoint.storage, spec.name);
+  if (seen.status().code() == StatusCode::kUnavailable) {
+    Tell("warning: " + seen.status().message() + "; nothing of it was checked");
+    return OkStatus();
+  }
+  if (seen.ok()) Tell("checkpoint.storage: " + *seen);
+  return seen.status();
 }
 
 // All has been checked: the sweep is stored and conducted.
@@ -123,7 +128,8 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec,
   if (!earlier.ok()) return Complain(earlier.status());
   const Result<StoredExperiment> experiment = (*store)->CreateExperiment(wanted);
   if (!experiment.ok()) return Complain(experiment.status());
-  if (const Status s = ClaimNew(*experiment, spec, options.db_path, **store); !s.ok()) {
+  if (const Status s = ClaimNew(*experiment, spec.checkpoint.storage, options.db_path, **store);
+      !s.ok()) {
     return Complain(s);
   }
   Result<std::unique_ptr<ExperimentController>> controller = MakeController(
@@ -230,7 +236,7 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
       if (!packed.ok()) return Complain(packed.status());
       for (const std::string& warning : packed->warnings) Tell("warning: " + warning);
     }
-    if (const Status s = CheckFrom(spec, *space, options.db_path); !s.ok()) return Complain(s);
+    if (const Status s = LookAround(spec, *space, options.db_path); !s.ok()) return Complain(s);
     PrintPlan(spec, TrialCountOf(spec, *space, spec.samples), seed, surroundings);
     return 0;
   }

@@ -7,8 +7,8 @@
 
 #include "core/posix/durable_file.h"
 #include "trial_runner/bucket/bucket_checkpoints.h"
-#include "trial_runner/bucket/s3_client.h"
 #include "trial_runner/s3_address.h"
+#include "tuner/cli/store_client.h"
 
 namespace tune {
 
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 Status BringStored(const std::string& url, const std::string& parent, const std::string& name) {
   TUNE_ASSIGN_OR_RETURN(const S3Address there, ParseS3Url(url));
-  TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client, S3Client::Make(there.bucket));
+  TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client, ClientForCommand(there.bucket));
   return BringCheckpoint(*client, {there.key, parent, name}, std::stop_token()).status();
 }
 

@@ -150,6 +150,11 @@ class Conductor {
     const ControllerOptions& options = controller_.options();
     artifacts_.emplace(options.artifact_root);
     storage_ = StorageOf(experiment_, options.spec.checkpoint.storage, surroundings_.db_path);
+    if (storage_) {
+      artifacts_->LookNowAndThen(experiment_.name, [storage = *storage_](const auto& stop) {
+        return KeepClaim(storage, stop);
+      });
+    }
     tuner_.emplace(
         Tuner::Parts{controller_.head(), store_, doors_->gateway(), *artifacts_, clock_, queue_},
         experiment_.id, last_step);

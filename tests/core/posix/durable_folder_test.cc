@@ -367,6 +367,18 @@ TEST_F(DurableFolderTest, CopiesOverWhatWasThereWhateverItsLength) {
   EXPECT_FALSE(CopyFile(root_ + "/nothing", root_ + "/copy", /*is_synced=*/true).ok());
 }
 
+TEST_F(DurableFolderTest, ACopyOfAProgramMayBeRunAndThatOfOtherFilesMayNot) {
+  const auto is_program = [](const std::string& path) {
+    return (fs::status(path).permissions() & fs::perms::owner_exec) != fs::perms::none;
+  };
+  std::ofstream(root_ + "/model") << "#!/bin/sh\n";
+  ASSERT_TRUE(CopyFile(root_ + "/model", root_ + "/plain", /*is_synced=*/true).ok());
+  fs::permissions(root_ + "/model", fs::perms::owner_exec, fs::perm_options::add);
+  ASSERT_TRUE(CopyFile(root_ + "/model", root_ + "/program", /*is_synced=*/true).ok());
+  EXPECT_FALSE(is_program(root_ + "/plain"));
+  EXPECT_TRUE(is_program(root_ + "/program"));
+}
+
 TEST_F(DurableFolderTest, TwoOfOneNameStandSideBySide) {
   const Result<std::string> first = Make(root_, "checkpoint_000005");
   const Result<std::string> second = Make(root_, "checkpoint_000005");
