@@ -42,12 +42,13 @@ bool IsVariableName(std::string_view name) {
                      [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
-// Without these a program does not find its tuner, its trial or its checkpoint. A seed or the
+// Without these a program does not find its tuner, its trial or its checkpoint; the last says for
+// whom a command is asked (tuner/control/asker.h). A seed or the
 // metric's name of its own it may be given.
 bool IsOfTune(std::string_view name) {
-  constexpr std::array<std::string_view, 7> kNames = {
-      "TUNE_SOCKET", "TUNE_CONFIG",   "TUNE_TRIAL",         "TUNE_ATTEMPT",
-      "TUNE_DIR",    "TUNE_RESTORED", "TUNE_FROM_ITERATION"};
+  constexpr std::array<std::string_view, 8> kNames = {
+      "TUNE_SOCKET", "TUNE_CONFIG",   "TUNE_TRIAL",          "TUNE_ATTEMPT",
+      "TUNE_DIR",    "TUNE_RESTORED", "TUNE_FROM_ITERATION", "TUNE_ASKS_FOR"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 

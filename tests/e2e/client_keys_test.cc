@@ -162,6 +162,35 @@ TEST_F(ClientKey, OneThatIsRevokedOrHasExpiredCountsNoMoreAlsoForWhoFollows) {
               Not(HasSubstr(ada.substr(ada.find("key=") + 4))));
 }
 
+TEST_F(ClientKey, WhatIsAskedWithoutAHeadIsWrittenDownToo) {
+  RunTune(there_, {"submit", "--name", "over", "--", "true"});
+  head_->Signal(SIGTERM);
+  head_->Wait();
+  EXPECT_TRUE(Succeeded(RunTune(there_, {"note", "over", "mine"})));
+  EXPECT_TRUE(Succeeded(RunTune(there_, {"delete", "over", "--yes"})));
+  EXPECT_EQ(Query(there_, "select sweep, change, role from changes"), Rows{"over|delete|"});
+  // A variable of a job does not say who asks.
+  const ProgramResult forged =
+      RunTune(there_, {"submit", "--env", "TUNE_ASKS_FOR=admin root", "--", "true"});
+  EXPECT_NE(forged.exit_status, 0);
+  EXPECT_THAT(forged.err, HasSubstr("TUNE_ASKS_FOR"));
+}
+
+TEST_F(ClientKey, TheSameIdOfTwoPeopleIsTwoJobs) {
+  const std::string ada = Make("user", "ada");
+  const std::string bob = Make("user", "bob");
+  const Rows submit = {"submit", "--id", "nightly", "--name", "n", "--"};
+  const auto of = [&](Rows program) {
+    Rows all = submit;
+    all.insert(all.end(), program.begin(), program.end());
+    return all;
+  };
+  EXPECT_EQ(Ask(ada, of({"echo", "ada"})).out, "ada\n");
+  EXPECT_EQ(Ask(bob, of({"echo", "bob"})).out, "bob\n");
+  EXPECT_EQ(Ask(bob, of({"echo", "bob"})).out, "bob\n");
+  EXPECT_EQ(Query(there_, "select count(*) from experiments"), Rows{"2"});
+}
+
 TEST_F(ClientKey, TheyOutliveTheHeadAndADamagedListKeepsThePagesOwnKeys) {
   const std::string ada = Make("user", "ada");
   head_->Signal(SIGKILL);

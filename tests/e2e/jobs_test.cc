@@ -138,6 +138,24 @@ TEST(Jobs, OneBeginsWhenThoseBeforeItAreOverAndIsStoppedWhenOneFails) {
               HasSubstr("after: is for a head"));
 }
 
+// Whatever becomes of those before it.
+TEST(Jobs, OneThatAPersonLetBeginGoesOn) {
+  TestFolder folder;
+  const auto head = StartHead(folder, {"--cpus", "4"});
+  EXPECT_TRUE(Succeeded(Submit(folder, {"--no-wait", "--name", "first"},
+                               {"sh", "-c", "until test -e go; do sleep 0.01; done; exit 1"})));
+  EXPECT_TRUE(Succeeded(Submit(folder, {"--no-wait", "--name", "second", "--after", "first"},
+                               {"sh", "-c", "until test -e on; do sleep 0.01; done"})));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"unpause", "second"})));
+  WaitForRows(folder, "select count(*) from trials where status = 'RUNNING'", {"2"});
+  folder.Write("go", "");
+  EXPECT_EQ(RunTune(folder, {"wait", "first"}).exit_status, 1);
+  // The head has looked at who follows it when another one has come and gone.
+  EXPECT_TRUE(Succeeded(Submit(folder, {}, {"true"})));
+  folder.Write("on", "");
+  EXPECT_EQ(RunTune(folder, {"wait", "second"}).exit_status, 0);
+}
+
 TEST(Jobs, AreFoundByTheirTags) {
   TestFolder folder;
   const auto head = StartHead(folder);

@@ -333,6 +333,10 @@ class OfASweep(unittest.TestCase):
             ("/api/v1/sweeps/small/trials/1/log?from=x", 400, "from: read 'x', expected a whole number"),
             ("/api/v1/sweeps/small/trials/1/log?attempt=-1", 400, "attempt: read '-1', expected 0 or a number above it"),
             ("/api/v1/sweeps/small/trials?first=-4", 400, "first: read '-4', expected 0 or a number above it"),
+            ("/api/v1/sweeps/small/trials?limit=0", 400, "limit: read '0', expected a whole number from 1 to 10000"),
+            ("/api/v1/sweeps/small/trials?offset=x", 400, "offset: read 'x', expected a whole number from 0 to 1099511627776"),
+            ("/api/v1/sweeps/small/trials?order=up", 400, "order: read 'up', expected one of asc, desc"),
+            ("/api/v1/sweeps/small/trials?status=running", 400, "status: read 'running', expected one of PENDING, RUNNING, PAUSED, TERMINATED, ERROR"),
             ("/api/v1/sweeps/small/trials?first=1.5", 400, "first: read '1.5', expected a whole number"),
             ("/api/v1/sweeps/small/curves?metric=nope", 404, "no trial of small reports 'nope'"),
             ("/api/v1/sweeps/small/curves?trials=2,99", 404, "small has no trial 99"),
@@ -369,6 +373,21 @@ class OfASweep(unittest.TestCase):
         self.assertEqual((nothing["is_whole"], nothing["rows"], nothing["revision"]), (False, [], first["revision"]))
         for unknown in ("nix", "nix.1", first["revision"] + "9", first["revision"].split(".")[0] + ".-1"):
             self.assertTrue(self.page.json("/sweeps/small/trials?since=" + unknown)["is_whole"])
+
+    def test_a_page_of_trials_is_ordered_and_of_a_kind(self):
+        whole = self.page.json("/sweeps/small/trials")
+        column = whole["columns"].index
+        by_value = sorted((row for row in whole["rows"] if row[column("best_value")] is not None), key=lambda row: (-row[column("best_value")], row[0]))
+        without = [row for row in whole["rows"] if row[column("best_value")] is None]
+        best = self.page.json("/sweeps/small/trials?limit=5&sort=best_value&order=desc")
+        self.assertEqual((best["revision"], best["is_whole"], best["left_out"]), ("", False, len(whole["rows"]) - 5))
+        self.assertEqual([row[0] for row in best["rows"]], [row[0] for row in by_value[:5]])
+        rest = self.page.json("/sweeps/small/trials?limit=10000&offset=5&sort=best_value&order=desc")
+        self.assertEqual([row[0] for row in rest["rows"]], [row[0] for row in by_value[5:] + without])
+        ended = self.page.json("/sweeps/small/trials?status=TERMINATED&order=desc")
+        self.assertEqual([row[0] for row in ended["rows"]], [row[0] for row in reversed(whole["rows"]) if row[1] == "TERMINATED"])
+        self.assertEqual(ended["left_out"], 0)
+        self.assertEqual(self.page.json("/sweeps/small/trials?offset=10000")["rows"], [])
 
     def test_of_very_many_trials_the_best_and_the_newest_are_sent_first(self):
         first = self.page.json("/sweeps/small/trials?first=6")
@@ -1197,6 +1216,19 @@ class ForClientsElsewhere(unittest.TestCase):
         self.assertEqual((ill.returncode, ill.stdout), (7, "here\n"), ill.stderr)
         for name in ("small-3", "a%20b", "a%20b-2"):
             self.over(name)
+
+    def test_events_end_with_the_key_of_who_listens(self):
+        address = self.tune("tokens", "create", "--role", "viewer", "--name", "board").strip()
+        key = urllib.parse.parse_qs(urllib.parse.urlsplit(address).query)["key"][0]
+        listener = http.client.HTTPConnection("127.0.0.1", self.page.port, timeout=60)
+        listener.request("GET", "/api/v1/events", headers={"Authorization": "Bearer " + key})
+        events = listener.getresponse()
+        self.assertEqual(events.status, 200)
+        self.assertEqual(json.loads(self.page.ask("/api/v1/me", key=False, headers={"Authorization": "Bearer " + key})[1]), {"name": "board", "role": "viewer"})
+        self.tune("tokens", "revoke", key[:8])
+        self.tune("submit", "--", "true")  # Something happens.
+        events.read()  # To its end.
+        listener.close()
 
     def test_what_waits_is_told_with_whose_turn_it_is_and_why(self):
         self.assertEqual(self.page.json("/me"), {"name": None, "role": "admin"})

@@ -68,7 +68,7 @@ TEST(Asker, AProgramAsksForWhomItsVariableNamesAndAPartOfItForAnother) {
   {
     const AskingFor asking(kAda);
     EXPECT_EQ(AsksFor(), kAda);
-    EXPECT_EQ(MayChangeAlone().code(), StatusCode::kUnavailable);
+    EXPECT_EQ(MayChangeAlone().code(), StatusCode::kFailedPrecondition);
     const AskingFor other(kRoot);
     EXPECT_TRUE(MayChangeAlone().ok());
   }

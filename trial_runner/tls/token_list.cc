@@ -116,8 +116,13 @@ Status TokenList::Add(TokenRecord record) {
     return std::min(old.expires_at, old.revoked_at.value_or(old.expires_at)) + kForgetAfter < now;
   });
   if (records_.size() >= limits::kJoinTokensMax) {
-    return ResourceExhausted("there are " + std::to_string(records_.size()) +
-                             " tokens, more are not kept; let some expire");
+    std::erase_if(records_,
+                  [&](const TokenRecord& old) { return old.StateAt(now) != TokenState::kValid; });
+  }
+  if (records_.size() >= limits::kJoinTokensMax) {
+    return ResourceExhausted(
+        "there are " + std::to_string(records_.size()) +
+        " tokens that count, more are not kept; revoke some (tune tokens revoke ID)");
   }
   records_.push_back(std::move(record));
   return OkStatus();

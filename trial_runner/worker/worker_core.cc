@@ -351,7 +351,9 @@ void WorkerCore::CheckLease(Instant now) {
   if (!HasLease()) return;
   if (now >= LeaseEnd()) {
     Complain("nothing was heard of the tuner for " +
-             FormatDuration(Milliseconds(welcome_->lease_ms)) + "; its trials are ended");
+             FormatDuration(Milliseconds(welcome_->lease_ms)) +
+             "; its trials are ended, and so is this worker; start it again when the "
+             "tuner is back");
     AbandonAll();
     has_exited_ = true;
     effects_.push_back(ExitWorker{1});

@@ -35,6 +35,7 @@ void HideToken(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   tune::MeetLimits();
+  unsetenv("TUNE_ASKS_FOR");  // What a trial runs asks for nobody (tuner/control/asker.h).
   tune::WorkerOptions options;
   double cpus = -1;
   CLI::App app("Runs trials for a tuner until the tuner ends, or SIGTERM.", "tune worker");

@@ -51,9 +51,12 @@ PageRole PageRoleOf(TokenRole role) {
 Status CheckName(const std::string& name) {
   const bool is_plain =
       std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
-  if (!name.empty() && name.size() <= kNameBytesMax && is_plain && IsUtf8(name)) return OkStatus();
-  return InvalidArgument("--name: read '" + ToUtf8(name) +
-                         "', expected whose it is: 1 to 64 bytes of UTF-8, such as ada");
+  const bool is_trimmed = !name.empty() && name.front() != ' ' && name.back() != ' ';
+  if (is_trimmed && name.size() <= kNameBytesMax && is_plain && IsUtf8(name)) return OkStatus();
+  return InvalidArgument(
+      "--name: read '" + ToUtf8(name) +
+      "', expected whose it is: 1 to 64 bytes of UTF-8 without spaces around them, such as "
+      "ada");
 }
 
 }  // namespace

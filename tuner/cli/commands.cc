@@ -100,12 +100,11 @@ void AddTokenExpires(CLI::App* command, Duration& validity, const std::string& o
   command
       ->add_option_function<std::string>(
           option,
-          [&validity](const std::string& text) {
+          [&validity, named = option.substr(0, option.find(','))](const std::string& text) {
             const auto parsed = ParseDuration(text);
-            if (!parsed.ok())
-              throw CLI::ValidationError("--token-expires", parsed.status().message());
+            if (!parsed.ok()) throw CLI::ValidationError(named, parsed.status().message());
             if (parsed->us == 0 || *parsed > kTokenValidityMax) {
-              throw CLI::ValidationError("--token-expires",
+              throw CLI::ValidationError(named,
                                          "read " + text + ", expected more than 0 up to 3650d");
             }
             validity = *parsed;

@@ -10,6 +10,7 @@
 #include "tuner/cli/kept_artifacts.h"
 #include "tuner/cli/living_state.h"
 #include "tuner/cli/setting_text.h"
+#include "tuner/cli/stored_changes.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/control/asker.h"
@@ -153,8 +154,13 @@ class Command {
       KeptArtifacts artifacts(artifacts_dir + "/" + experiment.name);
       ControlRequest request = request_;
       request.sweep = experiment.name;
-      TUNE_ASSIGN_OR_RETURN(Lines lines, ControlAtRest(request, experiment, artifacts_dir, **store,
-                                                       artifacts, clock_.Now()));
+      request.by = AsksFor();
+      TUNE_ASSIGN_OR_RETURN(const int64_t change,
+                            (*store)->RecordChange(ChangeOf(request, clock_.Now())));
+      Result<Lines> done =
+          ControlAtRest(request, experiment, artifacts_dir, **store, artifacts, clock_.Now());
+      if (!done.ok()) TUNE_RETURN_IF_ERROR((*store)->ForgetChange(change));
+      TUNE_ASSIGN_OR_RETURN(Lines lines, std::move(done));
       artifacts.Finish(kStoragePatience);
       for (std::string& line : artifacts.TakeLines()) lines.push_back(std::move(line));
       return std::optional<Lines>(std::move(lines));

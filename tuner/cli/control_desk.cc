@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/json.h"
-#include "core/posix/user_name.h"
+#include "tuner/cli/stored_changes.h"
 #include "tuner/control/asker.h"
 #include "tuner/control/control_plan.h"
 #include "tuner/device_status.h"
@@ -38,6 +38,9 @@ Result<Submission> SignedBy(const ControlRequest& request) {
   Result<Provenance> provenance = DecodeProvenance(submission.provenance);
   if (!provenance.ok()) return provenance.status().At("provenance");
   provenance->by = request.by ? request.by->name : "";
+  // The same key of two people is two keys.
+  const bool is_of_person = !provenance->by.empty() && !provenance->submission.empty();
+  if (is_of_person) provenance->submission = provenance->by + " " + provenance->submission;
   submission.provenance = EncodeProvenance(*provenance);
   if (!request.by || request.by->is_admin) return submission;
   Result<Value> spec = ParseJson(submission.spec);
@@ -164,14 +167,7 @@ Result<std::string> ControlDesk::OwnerOf(const ControlRequest& request) const {
 // Nothing: a sweep's own row says it.
 Result<std::optional<int64_t>> ControlDesk::Record(const ControlRequest& request) {
   if (request.verb == ControlVerb::kSubmit) return std::optional<int64_t>();
-  StoredChange change;
-  const bool is_of_sweep = ChangesSweep(request.verb) && request.verb != ControlVerb::kDrain;
-  if (is_of_sweep) change.sweep = request.sweep;
-  change.outlives = request.verb == ControlVerb::kDelete;
-  change.at = parts_.clock.Now();
-  change.change = DescribeChange(request);
-  change.by = request.by ? request.by->name : UserName();
-  if (request.by) change.role = request.by->is_admin ? "admin" : "user";
+  const StoredChange change = ChangeOf(request, parts_.clock.Now());
   TUNE_ASSIGN_OR_RETURN(const int64_t id, parts_.store.RecordChange(change));
   return std::optional(id);
 }

@@ -12,10 +12,12 @@
 #include "tuner/cli/artifact_cleanup.h"
 #include "tuner/cli/bucket_cleanup.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/stored_changes.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/control/asker.h"
 #include "tuner/control/control_client.h"
+#include "tuner/sqlite/schema.h"
 #include "tuner/sqlite/writer_lock.h"
 
 namespace tune {
@@ -77,13 +79,25 @@ std::string WhyNotNow(const LockHolder& holder, const std::string& name) {
          "; wait for its end, or end it first";
 }
 
-Status DeleteRows(const std::string& db_path, const FoundSweep& sweep) {
+// Also writes down who did it.
+Status DeleteRows(const std::string& db_path, const FoundSweep& sweep, Instant now) {
+  static constexpr char kRecordSql[] =
+      "INSERT INTO change_rows (sweep, changed_us, change, by_name, by_role)"
+      " VALUES (?1, ?2, ?3, ?4, ?5)";
+  ControlRequest request;
+  request.verb = ControlVerb::kDelete;
+  request.sweep = sweep.name;
+  request.by = AsksFor();
+  const StoredChange change = ChangeOf(request, now);
   static constexpr char kDeleteSql[] = "DELETE FROM experiment_rows WHERE id = ?1 AND name = ?2";
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
                         Database::Open(db_path, Access::kWrite));
+  TUNE_RETURN_IF_ERROR(Migrate(*database));
   TUNE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database));
   TUNE_RETURN_IF_ERROR(database->Run(kDeleteSql, sweep.id, sweep.name));
   if (database->change_count() != 1) return NotFound(sweep.name + " is gone already");
+  TUNE_RETURN_IF_ERROR(
+      database->Run(kRecordSql, change.sweep, change.at.us, change.change, change.by, change.role));
   return transaction.Commit();
 }
 
@@ -94,7 +108,7 @@ int DeleteAtRest(const DeleteOptions& options, const Doomed& doomed, const Clock
   Result<WriterLock> lock =
       AcquireWriterLock(options.db_path, clock.Now(), LockText::kIfThereIsRoom);
   if (!lock.ok()) return Complain(lock.status(), err);
-  if (const Status s = DeleteRows(options.db_path, doomed.sweep); !s.ok()) {
+  if (const Status s = DeleteRows(options.db_path, doomed.sweep, clock.Now()); !s.ok()) {
     if (s.code() == StatusCode::kResourceExhausted || s.code() == StatusCode::kInternal) {
       err << "tune: " << s.message() << "\nnothing was deleted; that takes some room, which tune "
           << "gc may make\n";

@@ -28,6 +28,7 @@
 #include "tuner/cli/signal_watch.h"
 #include "tuner/cli/sweep.h"
 #include "tuner/cli/sweep_page.h"
+#include "tuner/control/asker.h"
 #include "tuner/recovery.h"
 #include "tuner/sqlite/sqlite_store.h"
 #include "tuner/sqlite/writer_lock.h"
@@ -320,6 +321,7 @@ int RunHead(HeadCommandOptions options, Background* background) {
 }  // namespace
 
 int HeadCommand(const HeadCommandOptions& options) {
+  unsetenv(kAsksFor);  // It asks for nobody, and nor does what it starts.
   if (!options.detach) return RunHead(options, nullptr);
   return RunInBackground([&](Background& background) { return RunHead(options, &background); },
                          std::cout, std::cerr);

@@ -194,13 +194,13 @@ class HeadElsewhere final : public HeadLink {
   }
 
   int Follow(const std::string& job, std::ostream& out) override {
-    return RunRemoteCommand(place_, {"logs", job, "--follow", "--exit-status"}, 0, parts_.clock,
-                            parts_.wait, out, parts_.err, /*was_there=*/true);
+    return RunRemoteCommand(place_, {"logs", job, "--follow", "--exit-status"}, 0, parts_.wait, out,
+                            parts_.err, /*was_there=*/true);
   }
 
   int Watch(const std::string& sweep, int width, std::ostream& out) override {
-    return RunRemoteCommand(place_, {"attach", sweep}, width, parts_.clock, parts_.wait, out,
-                            parts_.err, /*was_there=*/true);
+    return RunRemoteCommand(place_, {"attach", sweep}, width, parts_.wait, out, parts_.err,
+                            /*was_there=*/true);
   }
 
   // It was there when it was looked for.

@@ -297,6 +297,10 @@ Status HeadSweeps::LookAtOrder() {
   if (!database.ok()) return Internal(database.status().message());
   for (auto entry = following_.begin(); entry != following_.end();) {
     const auto& [id, after] = *entry;
+    if (!parts_.controller.At(id).sweep.is_paused()) {  // A person has let it begin.
+      entry = following_.erase(entry);
+      continue;
+    }
     const Result<AfterView> view = LookAfter(**database, after, parts_.clock);
     if (!view.ok()) return Internal(view.status().message());
     if (view->state == AfterState::kWaits) {

@@ -52,6 +52,7 @@ std::string NamesOfKept(const std::string& folder) {
 
 Result<std::string> KeptHeadsFolder() {
   std::string config = EnvironmentText("XDG_CONFIG_HOME");
+  if (!config.starts_with('/')) config.clear();  // To be ignored, says its specification.
   const std::string home = EnvironmentText("HOME");
   if (config.empty() && home.empty()) {
     return FailedPrecondition(
@@ -104,13 +105,14 @@ Result<std::optional<HttpPlace>> ReadHead(const std::string& text) {
     TUNE_ASSIGN_OR_RETURN(HttpPlace place, ReadHttpPlace(text));
     return std::optional(std::move(place));
   }
-  Result<std::optional<HttpPlace>> in_file = ReadHeadFile(text);
-  if (in_file.status().code() != StatusCode::kNotFound) return in_file;
+  // First what a person has named: what lies in some folder by chance leads nowhere else.
   const Result<std::string> folder = KeptHeadsFolder();
   if (folder.ok() && IsHeadName(text)) {
     Result<std::optional<HttpPlace>> kept = ReadHeadFile(*folder + "/" + text);
     if (kept.status().code() != StatusCode::kNotFound) return kept;
   }
+  Result<std::optional<HttpPlace>> in_file = ReadHeadFile(text);
+  if (in_file.status().code() != StatusCode::kNotFound) return in_file;
   const std::string names = folder.ok() ? NamesOfKept(*folder) : "";
   return InvalidArgument("read '" + text +
                          "', expected the address of a head as it prints it "

@@ -23,7 +23,7 @@ Result<std::string> KeepHead(const std::string& name, const std::string& address
 // kNotFound names those that there are.
 Status ForgetHead(const std::string& name);
 
-// Where a head is: its address, a file that holds one, or the name of one that is kept. Nothing:
+// Where a head is: its address, the name of one that is kept, or a file that holds one. Nothing:
 // the text is empty.
 Result<std::optional<HttpPlace>> ReadHead(const std::string& text);
 

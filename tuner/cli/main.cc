@@ -196,9 +196,9 @@ int RunThere(const tune::HttpPlace& head, std::vector<std::string> arguments) {
       ++it;
     }
   }
-  return tune::Answered(
-      tune::RunRemoteCommand(head, arguments, static_cast<int>(tune::OutputWidth()),
-                             tune::RealClock(), tune::WaitForCtrlC, std::cout, std::cerr));
+  return tune::Answered(tune::RunRemoteCommand(head, arguments,
+                                               static_cast<int>(tune::OutputWidth()),
+                                               tune::WaitForCtrlC, std::cout, std::cerr));
 }
 
 // "tune help run tells its options"

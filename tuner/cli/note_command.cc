@@ -5,6 +5,7 @@
 
 #include "tuner/artifact_path.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/stored_changes.h"
 #include "tuner/control/asker.h"
 #include "tuner/control/control_client.h"
 #include "tuner/sqlite/sqlite_store.h"
@@ -78,7 +79,14 @@ Result<Lines> WriteLabels(const std::string& db_path, const FoundSweep& sweep,
     TUNE_RETURN_IF_ERROR(MayChangeAlone());
     TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store,
                           SqliteStore::Open(db_path, Access::kWrite, clock.Now()));
+    ControlRequest request;
+    request.verb = ControlVerb::kNote;
+    request.sweep = sweep.name;
+    request.by = AsksFor();
+    TUNE_ASSIGN_OR_RETURN(const int64_t record,
+                          store->RecordChange(ChangeOf(request, clock.Now())));
     const Result<SweepLabels> labels = store->Label(sweep.name, change);
+    if (!labels.ok()) (void)store->ForgetChange(record);
     TUNE_RETURN_IF_ERROR(NotWritten(db_path, labels.status()));
     return LabelLines(sweep.name, *labels);
   }

@@ -14,8 +14,7 @@
 namespace tune {
 namespace {
 
-constexpr Duration kPatience = Seconds(60);        // A head that has nothing to say says so before.
-constexpr Duration kBrokenPatience = Seconds(60);  // For a head that is started again.
+constexpr Duration kPatience = Seconds(60);  // A head that has nothing to say says so before.
 constexpr Duration kLookAgainEvery = Milliseconds(500);
 
 constexpr std::string_view kTelling[] = {
@@ -125,8 +124,8 @@ bool MayTakeLong(const std::vector<std::string>& arguments) {
 bool NeedsNoDatabase(std::string_view command) { return IsAmong(kWithoutDatabase, command); }
 
 int RunRemoteCommand(const HttpPlace& head, const std::vector<std::string>& said, int width,
-                     const Clock& clock, const WaitFunction& wait, std::ostream& out,
-                     std::ostream& err, bool was_there) {
+                     const WaitFunction& wait, std::ostream& out, std::ostream& err,
+                     bool was_there) {
   Result<RemoteFiles> files = RemoteFiles::Prepare(said);
   if (!files.ok()) return Complain(files.status(), err);
   const std::vector<std::string>& arguments = files->arguments();
@@ -136,7 +135,6 @@ int RunRemoteCommand(const HttpPlace& head, const std::vector<std::string>& said
   const bool repeats = arguments.front() == "wait" || arguments.front() == "logs";
   const bool follows = repeats || arguments.front() == "attach";
   Unrepeated outs(out), errors(err);
-  Instant heard_at = clock.Now();
   bool has_heard = was_there;
   bool has_said = false;
   for (;;) {
@@ -154,7 +152,6 @@ int RunRemoteCommand(const HttpPlace& head, const std::vector<std::string>& said
     const Result<HttpReply> reply =
         client.PostAndTake("/api/v1/commands", "application/json", BodyOf(arguments, width),
                            [&](std::string_view piece) {
-                             heard_at = clock.Now();
                              has_heard = true;
                              const Status taken = reader.Take(piece);
                              if (read.ok()) read = taken;
@@ -169,11 +166,12 @@ int RunRemoteCommand(const HttpPlace& head, const std::vector<std::string>& said
                                            : ErrorOfReply(*reply);
     if (status.ok()) status = Unavailable("the head's answer broke off");
     has_heard |= reply.ok();  // It is there, and has no place for now.
-    const bool may_try = status.code() == StatusCode::kUnavailable && has_heard && follows &&
-                         clock.Now() < heard_at + kBrokenPatience;
+    const bool may_try = status.code() == StatusCode::kUnavailable && has_heard && follows;
     if (may_try && !std::exchange(has_said, true)) {
       err << "head " << head.address.ToText() << ": " << PrintableLines(status.message())
-          << "; waiting for it to come back" << std::endl;
+          << "; waiting for it to come back, what it runs goes on meanwhile (Ctrl-C ends this wait "
+             "alone)"
+          << std::endl;
     }
     if (!may_try) return Complain(status.At("head " + head.address.ToText()), err);
     if (!wait(kLookAgainEvery)) return kExitLeft;

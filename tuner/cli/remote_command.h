@@ -35,10 +35,11 @@ bool MayTakeLong(const std::vector<std::string>& arguments);
 bool NeedsNoDatabase(std::string_view command);
 
 // Runs it there and prints what it prints; returns its exit status. Where one that follows a log or
-// waits loses its connection, it is asked for again, and what was printed is not printed twice.
+// waits loses its connection, it is asked for again, until `wait` is false (130), and what was
+// printed is not printed twice.
 // `was_there`: the head has just answered, so that it will come back.
 int RunRemoteCommand(const HttpPlace& head, const std::vector<std::string>& arguments, int width,
-                     const Clock& clock, const WaitFunction& wait, std::ostream& out,
-                     std::ostream& err, bool was_there = false);
+                     const WaitFunction& wait, std::ostream& out, std::ostream& err,
+                     bool was_there = false);
 
 }  // namespace tune

@@ -1,5 +1,6 @@
 #include "tuner/cli/stored_changes.h"
 
+#include "core/posix/user_name.h"
 #include "core/utf8.h"
 #include "tuner/sqlite/schema.h"
 
@@ -13,6 +14,18 @@ std::string DescribeWho(std::string_view by, std::string_view role) {
 }
 
 }  // namespace
+
+StoredChange ChangeOf(const ControlRequest& request, Instant now) {
+  StoredChange change;
+  const bool is_of_sweep = ChangesSweep(request.verb) && request.verb != ControlVerb::kDrain;
+  if (is_of_sweep) change.sweep = request.sweep;
+  change.outlives = request.verb == ControlVerb::kDelete;
+  change.at = now;
+  change.change = DescribeChange(request);
+  change.by = request.by ? request.by->name : UserName();
+  if (request.by) change.role = request.by->is_admin ? "admin" : "user";
+  return change;
+}
 
 Result<std::vector<std::string>> DescribeChanges(Database& database, const FoundSweep& sweep,
                                                  int64_t count) {

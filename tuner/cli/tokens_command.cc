@@ -11,6 +11,7 @@
 #include "tuner/cli/complain.h"
 #include "tuner/cli/listening.h"
 #include "tuner/cli/page_place.h"
+#include "tuner/sqlite/writer_lock.h"
 
 namespace tune {
 namespace {
@@ -75,6 +76,9 @@ Status PrintNewKey(TokenRole role, const TokensOptions& options, Instant now, st
   TUNE_ASSIGN_OR_RETURN(const std::string key,
                         MakeClientKey(folder, role, options.name, now, options.validity));
   out << address.insert(at + 4, key) << "\n" << std::flush;
+  if (!FindLockHolder(options.db_path)) {
+    err << "warning: no head is here just now; the address is where its page was last\n";
+  }
   err << "the key of " << Printable(options.name) << ", a"
       << (role == TokenRole::kAdmin ? "n " : " ") << TokenRoleName(role) << "'s, until "
       << FormatInstant(now + options.validity)
@@ -112,7 +116,8 @@ Result<TokensOptions> Settle(TokensOptions options) {
     options.make_new = true;
     return options;
   }
-  if (words[0] == "revoke" && words.size() == 2 && !options.make_new && options.revoke.empty()) {
+  if (words[0] == "revoke" && words.size() == 2 && !words[1].empty() && !options.make_new &&
+      options.revoke.empty()) {
     options.revoke = words[1];
     return options;
   }

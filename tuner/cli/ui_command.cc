@@ -196,19 +196,24 @@ Status Serve(const UiOptions& options, std::ostream& out, std::ostream& err) {
     if (std::optional<HttpAnswer> stopped = guard.Stop(request)) return *std::move(stopped);
     const PageCaller caller = guard.CallerOf(request);
     const AskingFor asking(AskerOf(caller));
+    HttpRequest later;  // What tells whose it is.
+    later.host = request.host;
+    later.authorization = request.authorization;
+    later.cookie = request.cookie;
+    const auto is_let_in = [&guard, later] {
+      return guard.CallerOf(later).role != PageRole::kStranger;
+    };
     if (IsForPrograms(request.path)) {
-      HttpRequest later;  // What tells whose it is.
-      later.authorization = request.authorization;
-      const auto is_let_in = [&guard, later] {
-        return guard.CallerOf(later).role != PageRole::kStranger;
-      };
       return clients.Answer(request, {guard.ProgramRightsOf(request), guard.ClientOf(request),
                                       AskerOf(caller), is_let_in});
     }
     if (request.path == "/metrics") return metrics->Answer();
     if (request.path == "/api/v1/me") return MeAnswer(caller);
     const bool is_data = request.path.starts_with("/api/");
-    return is_data ? api->Answer(request, guard.RightsOf(request)) : FileAnswer(request.path);
+    HttpAnswer answered =
+        is_data ? api->Answer(request, guard.RightsOf(request)) : FileAnswer(request.path);
+    if (answered.is_event_stream) answered.is_let_in = is_let_in;
+    return answered;
   };
   const auto handle = [&](const HttpRequest& request) {
     HttpAnswer answered = answer(request);

@@ -47,7 +47,8 @@ AskingFor::~AskingFor() { Present() = std::move(before_); }
 
 Status MayChangeAlone() {
   if (!Present() || Present()->is_admin) return OkStatus();
-  return Unavailable("no head is here just now, and a user's key changes nothing without one");
+  return FailedPrecondition(
+      "no head is here just now, and a user's key changes nothing without one");
 }
 
 Status MayAsk(const ControlRequest& request, const std::string& owner) {

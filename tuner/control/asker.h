@@ -32,7 +32,7 @@ class AskingFor {
 };
 
 // Where no tuner is there to ask, and the database is changed by this program itself: a user's key
-// does not reach so far (kUnavailable).
+// does not reach so far (kFailedPrecondition).
 Status MayChangeAlone();
 
 // Whether who asks may have that done. `owner`: of the sweep that it is about; of a submission, of

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -56,6 +57,7 @@ struct HttpAnswer {
   std::string client;
   // The client stays, and is told of events (http_server.h) as they happen.
   bool is_event_stream = false;
+  std::function<bool()> is_let_in;  // Asked before each event; false: the connection is closed.
   std::shared_ptr<AnswerSource> source;  // In place of `body`.
 };
 

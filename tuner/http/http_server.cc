@@ -33,17 +33,14 @@ using tcp = asio::ip::tcp;
 
 constexpr size_t kHeaderBytesMax = 8 << 10;
 constexpr size_t kStrangersMax = 16;  // Who has a key does not wait for those without.
-constexpr size_t kAskersMax = 48;
-constexpr size_t kStreamsMax = 32;
-// A browser has six connections to a server, for all its windows; the others are for answers.
-constexpr size_t kStreamsOfOneMax = 4;
+constexpr size_t kAskersMax = 48, kStreamsMax = 32;
+constexpr size_t kStreamsOfOneMax = 4;  // A browser has six connections, for all its windows.
 constexpr std::chrono::seconds kToSend{10}, kBetween{60};
 constexpr std::chrono::seconds kGrace{2};  // For an answer to who is too late or says too much.
-constexpr std::chrono::milliseconds kTick{100};
 // The last event: what is asked for now is how it ended.
 constexpr char kEnd[] = "event: end\ndata: end\n\n";
 // Who ends this process kills it after two seconds.
-constexpr std::chrono::milliseconds kFarewell{1000}, kFarewellMax{1800};
+constexpr std::chrono::milliseconds kTick{100}, kFarewell{1000}, kFarewellMax{1800};
 constexpr int kTicksOfSilence = 150;  // Then a comment is sent, which shows who has gone.
 
 class Server;
@@ -98,6 +95,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::string next_event_;        // Of a stream: to be sent once `sent_event_` is.
   std::string sent_event_;
   bool is_sending_ = false;
+  std::function<bool()> is_let_in_;  // HttpAnswer's, of a stream.
   std::shared_ptr<AnswerPump> pump_;
 };
 
@@ -417,6 +415,7 @@ void Session::HearOut() {
 
 void Session::BeginStream(HttpAnswer answer) {
   server_.BeginsToListen(id_, answer.client);
+  is_let_in_ = std::move(answer.is_let_in);
   response_ = ResponseOfStream(std::move(answer));
   is_sending_ = true;
   WriteHead(&Session::Listen);
@@ -469,6 +468,7 @@ void Session::AwaitEnd() {
 }
 
 void Session::Tell(const std::string& event) {
+  if (is_let_in_ && !is_let_in_()) return Close();
   next_event_ = event;
   if (!is_sending_) SendEvent();
 }

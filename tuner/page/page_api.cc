@@ -304,6 +304,8 @@ Result<std::string> PageApi::BodyOfSweep(const std::string& name, std::string_vi
   TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(*database_, name));
   if (part.empty()) return Sweep(sweep, rights);
   if (part == "trials") {
+    TUNE_ASSIGN_OR_RETURN(const auto page, ReadTrialPage(request.query));
+    if (page) return TrialRows::Page(*database_, sweep, *page);
     TUNE_ASSIGN_OR_RETURN(const int64_t first, CountOf(request, "first"));
     if (first > 0) {
       const Result<std::string> begin = TrialRows::First(*database_, sweep, first);

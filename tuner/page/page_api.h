@@ -4,6 +4,7 @@
 //   /sweeps/NAME                             one, with its space file, doubts and best trial
 //   /sweeps/NAME/trials?since=REVISION       its trials, those that changed since (trial_rows.h)
 //   /sweeps/NAME/trials?first=N              the best and newest of very many, or all
+//   /sweeps/NAME/trials?limit=&offset=&sort=&order=&status=   a page of them
 //   /sweeps/NAME/trials/N                    one with attempts, decisions, checkpoints, reports
 //   /sweeps/NAME/trials/N/log?attempt=&from= what it printed (charts.h)
 //   /sweeps/NAME/curves?trials=1,2&metric=M  values by iteration and time

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "core/hash.h"
 #include "core/json.h"
+#include "core/utf8.h"
 #include "tuner/best_trial.h"
 #include "tuner/cli/trial_counts.h"
 #include "tuner/page/page_json.h"
@@ -43,7 +45,62 @@ constexpr char kRowSql[] =
     " AS r WHERE r.trial = ?1 AND r.attempt = t.attempts) END AS heard_at, config"
     " FROM trials AS t WHERE id = ?1";
 
+constexpr std::string_view kStatuses[] = {"PENDING", "RUNNING", "PAUSED", "TERMINATED", "ERROR"};
+constexpr std::string_view kSorted[] = {"number",     "status",      "stop_reason",    "iterations",
+                                        "last_value", "best_value",  "best_iteration", "attempts",
+                                        "started_at", "finished_at", "run_seconds"};
+
+// Of the table, whose times are numbers.
+std::string SortColumn(const std::string& name) {
+  return name == "started_at" ? "started_us" : name == "finished_at" ? "finished_us" : name;
+}
+
+template <typename Names>
+Status CheckAmong(const std::string& key, const std::string& read, const Names& names) {
+  if (std::find(std::begin(names), std::end(names), read) != std::end(names)) return OkStatus();
+  std::string known;
+  for (const std::string_view name : names)
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  return InvalidArgument(key + ": read '" + ToUtf8(read) + "', expected one of " + known);
+}
+
+Status ReadCount(const std::string& key, const std::string& text, int64_t min, int64_t max,
+                 int64_t& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  if (is_number && out >= min && out <= max) return OkStatus();
+  return InvalidArgument(key + ": read '" + ToUtf8(text) + "', expected a whole number from " +
+                         std::to_string(min) + " to " + std::to_string(max));
+}
+
 }  // namespace
+
+Result<std::optional<TrialPage>> ReadTrialPage(const std::map<std::string, std::string>& query) {
+  constexpr int64_t kOffsetMax = int64_t{1} << 40;
+  constexpr std::string_view kOrders[] = {"asc", "desc"};
+  TrialPage page;
+  bool is_asked = false;
+  for (const auto& [key, text] : query) {
+    if (key == "limit") {
+      TUNE_RETURN_IF_ERROR(ReadCount(key, text, 1, TrialPage::kLimitMax, page.limit));
+    } else if (key == "offset") {
+      TUNE_RETURN_IF_ERROR(ReadCount(key, text, 0, kOffsetMax, page.offset));
+    } else if (key == "sort") {
+      TUNE_RETURN_IF_ERROR(CheckAmong(key, text, kSorted));
+      page.sort = text;
+    } else if (key == "order") {
+      TUNE_RETURN_IF_ERROR(CheckAmong(key, text, kOrders));
+      page.is_descending = text == "desc";
+    } else if (key == "status") {
+      TUNE_RETURN_IF_ERROR(CheckAmong(key, text, kStatuses));
+      page.status = text;
+    } else {
+      continue;
+    }
+    is_asked = true;
+  }
+  return is_asked ? std::optional(page) : std::nullopt;
+}
 
 Status TrialRows::ReadRow(Database& database, Row& row) {
   TUNE_ASSIGN_OR_RETURN(const KeptStatement found, database.Kept(kRowSql));
@@ -137,28 +194,55 @@ Result<std::string> TrialRows::First(Database& database, const FoundSweep& sweep
       " LIMIT ?2)"
       " UNION SELECT id, number FROM (SELECT id, number FROM trial_rows WHERE experiment = ?1"
       "  ORDER BY number DESC LIMIT ?2) ORDER BY number";
-  TUNE_ASSIGN_OR_RETURN(const std::string columns, ReadColumns(database));
   TUNE_ASSIGN_OR_RETURN(const TrialCounts counts, CountTrials(database, sweep.id));
-  int64_t left_out = counts.total;
+  TUNE_ASSIGN_OR_RETURN(Statement found, database.Prepare(sql));
+  found.BindAll(sweep.id, std::max<int64_t>(1, count / 2));
   std::vector<Row> rows;
-  {
-    TUNE_ASSIGN_OR_RETURN(Statement found, database.Prepare(sql));
-    found.BindAll(sweep.id, std::max<int64_t>(1, count / 2));
-    while (true) {
-      TUNE_ASSIGN_OR_RETURN(const bool has_row, found.Step());
-      if (!has_row) break;
-      rows.push_back({found.Int(0), 0, 0, {}});
-    }
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, found.Step());
+    if (!has_row) break;
+    rows.push_back({found.Int(0), 0, 0, {}});
   }
+  return AnswerOf(database, std::move(rows), counts.total);
+}
+
+Result<std::string> TrialRows::Page(Database& database, const FoundSweep& sweep,
+                                    const TrialPage& page) {
+  const std::string column = SortColumn(page.sort);
+  const std::string order = page.is_descending ? " DESC" : "";
+  const std::string number_order = page.sort == "number" ? order : "";
+  const std::string sql =
+      "SELECT id FROM trial_rows WHERE experiment = ?1 AND (?2 = '' OR status = ?2)"
+      " ORDER BY " +
+      (page.sort == "number" ? "" : column + " IS NULL, " + column + order + ", ") + "number" +
+      number_order + " LIMIT ?3 OFFSET ?4";
+  TUNE_ASSIGN_OR_RETURN(const TrialCounts counts, CountTrials(database, sweep.id));
+  int64_t count = page.status.empty() ? counts.total : 0;
+  for (const auto& [status, of_status] : counts.by_status) {
+    if (status == page.status) count = of_status;
+  }
+  TUNE_ASSIGN_OR_RETURN(Statement found, database.Prepare(sql));
+  found.BindAll(sweep.id, page.status, page.limit, page.offset);
+  std::vector<Row> rows;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, found.Step());
+    if (!has_row) break;
+    rows.push_back({found.Int(0), 0, 0, {}});
+  }
+  return AnswerOf(database, std::move(rows), count);
+}
+
+Result<std::string> TrialRows::AnswerOf(Database& database, std::vector<Row> rows, int64_t count) {
+  TUNE_ASSIGN_OR_RETURN(const std::string columns, ReadColumns(database));
   std::string out = R"({"revision":"","is_whole":false,"columns":[)" + columns + R"(],"rows":[)";
   for (Row& row : rows) {
     TUNE_RETURN_IF_ERROR(ReadRow(database, row));
     if (row.json.empty()) continue;
-    --left_out;
+    --count;
     if (out.back() != '[') out += ',';
     out += row.json;
   }
-  return out + R"(],"left_out":)" + std::to_string(left_out) + "}";
+  return out + R"(],"left_out":)" + std::to_string(count) + "}";
 }
 
 std::vector<TrialRows::Mark> TrialRows::Marks() const {

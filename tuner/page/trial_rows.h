@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,20 @@
 #include "tuner/sqlite/database.h"
 
 namespace tune {
+
+// A page of a sweep's trials, in an order and of a kind: ?limit=100&offset=200&sort=best_value
+// &order=desc&status=TERMINATED.
+struct TrialPage {
+  static constexpr int64_t kLimitMax = 10'000;
+
+  int64_t limit = 100;
+  int64_t offset = 0;
+  std::string sort = "number";  // A column that has an order: all but the last three.
+  bool is_descending = false;
+  std::string status;  // "": any.
+};
+// Nothing: none of these is there. kInvalidArgument says what is wrong.
+Result<std::optional<TrialPage>> ReadTrialPage(const std::map<std::string, std::string>& query);
 
 class TrialRows {
  public:
@@ -37,6 +52,11 @@ class TrialRows {
   // all. Needs no Refresh.
   static Result<std::string> First(Database& database, const FoundSweep& sweep, int64_t count);
 
+  // Trials that have no value to be ordered by come last, those with the same one by number.
+  // "left_out": how many of the kind are not on the page; the revision is "".
+  static Result<std::string> Page(Database& database, const FoundSweep& sweep,
+                                  const TrialPage& page);
+
   // Of each trial by number: which it is, and the revision at which its row changed last.
   struct Mark {
     int64_t id = 0;
@@ -54,6 +74,8 @@ class TrialRows {
   };
 
   static Status ReadRow(Database& database, Row& row);
+  // Of `count` trials these.
+  static Result<std::string> AnswerOf(Database& database, std::vector<Row> rows, int64_t count);
   static Result<std::string> ReadColumns(Database& database);
 
   int64_t experiment_;
