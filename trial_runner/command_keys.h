@@ -8,8 +8,8 @@
 
 namespace tune {
 
-inline constexpr std::array<std::string_view, 9> kCommandKeys = {
-    "command", "shell",   "env",       "working_dir", "serve",
-    "setup",   "metrics", "report_on", "iteration"};
+inline constexpr std::array<std::string_view, 10> kCommandKeys = {
+    "command", "shell",  "env",     "working_dir", "serve",
+    "setup",   "inputs", "metrics", "report_on",   "iteration"};
 
 }  // namespace tune

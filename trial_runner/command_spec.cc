@@ -88,6 +88,7 @@ Result<CommandSpec> CommandSpec::Parse(const Value& trainable) {
   if (const Value* const setup = trainable.Find("setup")) {
     TUNE_RETURN_IF_ERROR(spec.ReadSetup(*setup));
   }
+  TUNE_ASSIGN_OR_RETURN(spec.inputs_, ReadCommandInputs(trainable));
   if (const Value* const metrics = trainable.Find("metrics")) {
     TUNE_RETURN_IF_ERROR(spec.ReadMetrics(*metrics));
   }

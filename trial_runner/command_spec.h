@@ -10,6 +10,7 @@
 //     working_dir: code         # default: the space file's folder
 //     serve: true               # the program takes one trial after another (program_messages.h)
 //     setup: ["pip install ..."]  # shell commands, once a worker, before its first trial
+//     inputs: [{from: s3://bucket/prefix, to: data}]  # fetched once a machine (command_inputs.h)
 //     metrics:                  # for programs that do not report by themselves
 //       val_accuracy: {regex: "val acc: {number}"}       # in what it prints (output_metrics.h)
 //       area: {json: "out/{tune.trial}.json", key: a.b}  # in a file, read when it has ended
@@ -29,6 +30,7 @@
 #include "core/metric.h"
 #include "core/status.h"
 #include "core/value.h"
+#include "trial_runner/command_inputs.h"
 #include "trial_runner/command_text.h"
 #include "trial_runner/output_metrics.h"
 
@@ -67,6 +69,7 @@ class CommandSpec {
   const std::string& working_dir() const { return working_dir_; }
   bool serves() const { return serves_; }
   const std::vector<std::string>& setup() const { return setup_; }
+  const std::vector<CommandInput>& inputs() const { return inputs_; }
   const OutputRules& output_rules() const { return output_rules_; }
   const std::vector<FileMetric>& file_metrics() const { return file_metrics_; }
   // Of both kinds, in the order of the text; empty: the program reports by itself.
@@ -123,6 +126,7 @@ class CommandSpec {
   std::string working_dir_;
   bool serves_ = false;
   std::vector<std::string> setup_;
+  std::vector<CommandInput> inputs_;
   OutputRules output_rules_;
   std::vector<FileMetric> file_metrics_;
   std::vector<Place> file_places_;

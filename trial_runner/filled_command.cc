@@ -15,8 +15,9 @@
 namespace tune {
 namespace {
 
-constexpr std::array<std::string_view, 6> kOwnNames = {
-    "tune/dir", "tune/trial", "tune/attempt", "tune/seed", "tune/sweep_seed", "tune/experiment"};
+constexpr std::array<std::string_view, 7> kOwnNames = {
+    "tune/dir",        "tune/trial",      "tune/attempt", "tune/seed",
+    "tune/sweep_seed", "tune/experiment", "tune/inputs"};
 
 std::string PathOfKeys(std::string name) {
   std::replace(name.begin(), name.end(), '/', '.');

@@ -15,6 +15,7 @@
 #include "trial_runner/curve.h"
 #include "trial_runner/find_program.h"
 #include "trial_runner/find_script.h"
+#include "trial_runner/s3_address.h"
 #include "trial_runner/script_files.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/working_folder.h"
@@ -112,7 +113,8 @@ Status CheckFood11Inputs(const Configuration& configuration, const InputPlaces& 
     }
     TUNE_RETURN_IF_ERROR(CheckWeights(path, options));
   }
-  if (options.data == kSynthetic) return OkStatus();
+  // What lies in an object store is fetched, and looked at, by workers.
+  if (options.data == kSynthetic || IsS3Url(options.data)) return OkStatus();
   if (options.data.empty()) {
     return InvalidArgument(
         "data: is missing; name the folder that holds training/, validation/ and evaluation/, "
@@ -280,7 +282,8 @@ Status CheckConfiguration(const Value& trainable, const Configuration& configura
   if (kind == "command") {
     TUNE_ASSIGN_OR_RETURN(const CommandSpec spec, CommandSpec::Parse(trainable));
     Value own = Value::MakeMap();
-    for (const char* const name : {"dir", "trial", "attempt", "seed", "sweep_seed", "experiment"}) {
+    for (const char* const name :
+         {"dir", "trial", "attempt", "seed", "sweep_seed", "experiment", "inputs"}) {
       own.Set(name, Value(""));
     }
     return spec.Fill(configuration.ToNested(), own).status();

@@ -13,6 +13,7 @@ tune_library(tune_housekeeping
     cli/gather_provenance.cc cli/program_watch.cc
     cli/gc_command.cc
     cli/git_state.cc
+    cli/input_check.cc
     cli/logs_command.cc
     cli/machine_check.cc
     cli/program_output.cc

@@ -1,5 +1,6 @@
 #include "tuner/provenance.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/counted.h"
@@ -39,6 +40,19 @@ std::string Describe(const DataState& data) {
          data.hash + ")";
 }
 
+Value ToValue(const DataState& state) {
+  Value data = Value::MakeMap();
+  data.Set("folder", state.folder);
+  data.Set("files", state.file_count);
+  data.Set("bytes", state.bytes);
+  data.Set("hash", state.hash);
+  return data;
+}
+
+DataState ToDataState(const Value& data) {
+  return {TextAt(data, "folder"), IntAt(data, "files"), IntAt(data, "bytes"), TextAt(data, "hash")};
+}
+
 std::string Changed(const std::string& what, const std::string& was, const std::string& is) {
   return what + ": was " + was + ", is " + is;
 }
@@ -68,13 +82,11 @@ std::string EncodeProvenance(const Provenance& provenance) {
     git.Set("dirty", provenance.git->is_dirty ? Value(*provenance.git->is_dirty) : Value());
     value.Set("git", std::move(git));
   }
-  if (provenance.data) {
-    Value data = Value::MakeMap();
-    data.Set("folder", provenance.data->folder);
-    data.Set("files", provenance.data->file_count);
-    data.Set("bytes", provenance.data->bytes);
-    data.Set("hash", provenance.data->hash);
-    value.Set("data", std::move(data));
+  if (provenance.data) value.Set("data", ToValue(*provenance.data));
+  if (!provenance.inputs.empty()) {
+    Value inputs = Value::MakeList();
+    for (const DataState& input : provenance.inputs) inputs.AsList().push_back(ToValue(input));
+    value.Set("inputs", std::move(inputs));
   }
   if (!provenance.files.empty()) {
     Value files = Value::MakeMap();
@@ -106,9 +118,12 @@ Result<Provenance> DecodeProvenance(std::string_view text) {
     provenance.git = GitState{TextAt(*git, "commit"), std::nullopt};
     if (dirty != nullptr && dirty->is_bool()) provenance.git->is_dirty = dirty->AsBool();
   }
-  if (const Value* const data = MapAt(value, "data")) {
-    provenance.data = DataState{TextAt(*data, "folder"), IntAt(*data, "files"),
-                                IntAt(*data, "bytes"), TextAt(*data, "hash")};
+  if (const Value* const data = MapAt(value, "data")) provenance.data = ToDataState(*data);
+  const Value* const inputs = value.Find("inputs");
+  if (inputs != nullptr && inputs->is_list()) {
+    for (const Value& input : inputs->AsList()) {
+      if (input.is_map()) provenance.inputs.push_back(ToDataState(input));
+    }
   }
   if (const Value* const files = MapAt(value, "files")) {
     for (const MapEntry& entry : files->AsMap()) {
@@ -140,6 +155,13 @@ std::vector<std::string> DescribeProgramDifferences(const Provenance& was, const
   if (was.data && !is.data) {
     lines.push_back("data in " + was.data->folder + ": was " + Describe(*was.data) +
                     ", is not there");
+  }
+  for (const DataState& input : was.inputs) {
+    const auto now = std::find_if(is.inputs.begin(), is.inputs.end(), [&input](const auto& other) {
+      return other.folder == input.folder;
+    });
+    if (now == is.inputs.end() || now->hash == input.hash) continue;
+    lines.push_back(Changed("data in " + input.folder, Describe(input), Describe(*now)));
   }
   for (const auto& [path, hash] : was.files) {
     const auto now = is.files.find(path);

@@ -28,7 +28,9 @@ struct DataState {
   std::string folder;
   int64_t file_count = 0;
   int64_t bytes = 0;
-  std::string hash;  // XXH64 over "<relative path>\0<size>\n" of each file, in order of path.
+  // XXH64 over "<relative path>\0<size>\n" of each file, in order of path. Of an object store: its
+  // listing's (bucket/bucket_data.h), which has the objects' ETags, too.
+  std::string hash;
   friend bool operator==(const DataState&, const DataState&) = default;
 };
 
@@ -48,6 +50,7 @@ struct Provenance {
   std::string submission;  // By which a head knows that it was given before; mostly none.
   std::optional<GitState> git;    // Of that folder; nothing: it is in no repository.
   std::optional<DataState> data;  // Nothing: the trainable reads none.
+  std::vector<DataState> inputs;  // Of a command, as far as they could be listed.
   // The trainable's own: path to XXH64 of its contents. Of a variable of the environment, under
   // kVariableEntry and its name: a digit of it.
   std::map<std::string, std::string> files;

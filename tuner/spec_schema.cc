@@ -104,6 +104,23 @@ Value Stop() {
        {"additionalProperties", Object({{"anyOf", List({Type("number"), bound})}})}});
 }
 
+Value Inputs() {
+  const Value input = Object(
+      {{"type", "object"},
+       {"required", List({"from"})},
+       {"properties",
+        Object({{"from", Object({{"type", "string"},
+                                 {"pattern", "^s3://[A-Za-z0-9][A-Za-z0-9._-]+(/.*)?$"},
+                                 {"description", "s3://bucket/prefix: a file or a folder"}})},
+                {"to", About(Type("string"),
+                             "Its name below {tune.inputs}; default: the "
+                             "last part of from")}})},
+       {"additionalProperties", false}});
+  return Object({{"description", "Data that each machine fetches once, into its cache"},
+                 {"type", "array"},
+                 {"items", input}});
+}
+
 Value Trainable() {
   Value command = Value::MakeMap();
   const std::map<std::string, Value> properties = {
@@ -113,6 +130,7 @@ Value Trainable() {
       {"working_dir", About(Type("string"), "Default: the folder of this file")},
       {"serve", About(Type("boolean"), "The program takes one trial after another")},
       {"setup", About(Type(""), "Shell commands before the first trial on a machine")},
+      {"inputs", Inputs()},
       {"metrics",
        About(Type("object"), "Where the output tells a metric: {regex: \"acc: {number}\"}")},
       {"report_on", About(Type("string"), "The metric that ends an iteration")},

@@ -6,6 +6,7 @@
 
 #include "core/check.h"
 #include "core/limits.h"
+#include "trial_runner/command_inputs.h"
 #include "trial_runner/s3_address.h"
 #include "tuner/artifact_path.h"
 #include "tuner/sweep_mark.h"
@@ -179,8 +180,8 @@ void Tuner::SendHeartbeats(Instant now) {
   }
 }
 
-// What workers' checkpoints wait for is said once, and that they do no more. The tuner's own worker
-// needs no name.
+// What workers' checkpoints wait for is said once, and that they do no more; what their data do,
+// and how far these are, each time. The tuner's own worker needs no name.
 void Tuner::LookAtWaits() {
   std::map<WorkerId, std::string> waits = parts_.queue.TakeWaits();
   const auto& sweeps = parts_.controller.sweeps();
@@ -195,7 +196,11 @@ void Tuner::LookAtWaits() {
     const auto known = book.all().find(worker);
     const bool is_local = known == book.all().end() || known->second.row.is_local;
     const std::string whose = is_local ? "checkpoints" : "checkpoints of " + book.NameOf(worker);
-    if (was.empty() && !why.empty()) {
+    if (why.starts_with(kDataWait)) {
+      lines_.push_back({why});
+    } else if (was.starts_with(kDataWait)) {
+      lines_.push_back({"the data are there"});
+    } else if (was.empty() && !why.empty()) {
       lines_.push_back(
           {whose + " wait, trials go on" + (go_on ? "" : " up to their next one") + ": " + why});
     } else if (!was.empty() && why.empty()) {

@@ -2,7 +2,11 @@
 // bring the same file there?
 //
 //   tests/object_store/with_rgw object_store_bench [--megabytes N] [--rounds N]
+//   tests/object_store/with_rgw object_store_bench --photographs N [--rounds N]
 //   tests/object_store/with_rgw object_store_bench --toy      a few megabytes: that it runs
+//
+// With --photographs: so many objects of 10 kB into an empty cache, in turn with `aws s3 sync` into
+// an empty folder. Ours compares each with its ETag and syncs them all.
 //
 // One file. Ours hashes it, sends it in parts, and writes the manifest; down it is verified and
 // synced. The peer's `aws s3 cp` does neither, and pays for the start of Python, as each call of a
@@ -22,7 +26,9 @@
 #include "core/hash.h"
 #include "core/posix/real_clock.h"
 #include "trial_runner/bucket/bucket_checkpoints.h"
+#include "trial_runner/bucket/bucket_data.h"
 #include "trial_runner/bucket/s3_client.h"
+#include "trial_runner/bucket/side_by_side.h"
 
 namespace tune {
 namespace {
@@ -123,12 +129,51 @@ int Run(int64_t megabytes, int rounds) {
   return 0;
 }
 
+int RunPhotographs(int count, int rounds) {
+  constexpr size_t kBytes = 10'000;
+  const std::string bucket = "bench-" + HashToHex(DrawEntropy());
+  const Result<std::shared_ptr<S3Client>> client = S3Client::Make(bucket);
+  if (!client.ok()) Fail(client.status().message());
+  if (const Status s = (*client)->Put("", "", {}, {}); !s.ok()) Fail(s.message());
+  const Status put =
+      SideBySide(static_cast<size_t>(count), 16, {}, [&](size_t i, const auto& stop) {
+        std::string photograph(kBytes, static_cast<char>(i));
+        photograph += std::to_string(i);
+        const std::string key =
+            "set/class_" + std::to_string(i % 11) + "/" + std::to_string(i) + ".jpg";
+        return (*client)->Put(key, photograph, {}, stop);
+      });
+  if (!put.ok()) Fail(put.message());
+  const fs::path folder = fs::temp_directory_path() / bucket;
+  const bool has_peer = fs::exists("/usr/bin/aws");
+  Row row{"into the cache", {}, {}};
+  for (int round = 0; round < rounds; ++round) {
+    row.ours.push_back(SecondsOf([&] {
+      const auto brought = BringData(**client, "set", folder / "cache", {}, {});
+      if (!brought.ok()) Fail(brought.status().message());
+    }));
+    fs::remove_all(folder / "cache");
+    if (!has_peer) continue;
+    row.peer.push_back(
+        SecondsOf([&] { Aws("s3 sync s3://" + bucket + "/set " + (folder / "peer").string()); }));
+    fs::remove_all(folder / "peer");
+  }
+  fs::remove_all(folder);
+  std::printf(
+      "%d objects of 10 kB, median of %d\n\n| | tune | aws s3 sync | times as fast |\n"
+      "|---|---|---|---|\n",
+      count, rounds);
+  Print(row, static_cast<int64_t>(count) * static_cast<int64_t>(kBytes) / 1'000'000);
+  return 0;
+}
+
 }  // namespace
 }  // namespace tune
 
 int main(int argc, char** argv) {
   int64_t megabytes = 256;
   int rounds = 5;
+  int photographs = 0;
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
     if (option == "--toy") {
@@ -136,12 +181,17 @@ int main(int argc, char** argv) {
       rounds = 1;
     } else if (option == "--megabytes" && i + 1 < argc) {
       megabytes = std::atoll(argv[++i]);
+    } else if (option == "--photographs" && i + 1 < argc) {
+      photographs = std::atoi(argv[++i]);
     } else if (option == "--rounds" && i + 1 < argc) {
       rounds = std::atoi(argv[++i]);
     } else {
-      std::fprintf(stderr, "usage: object_store_bench [--megabytes N] [--rounds N] [--toy]\n");
+      std::fprintf(
+          stderr,
+          "usage: object_store_bench [--megabytes N | --photographs N] [--rounds N] [--toy]\n");
       return 2;
     }
   }
+  if (photographs > 0) return tune::RunPhotographs(photographs, std::max(1, rounds));
   return tune::Run(std::max<int64_t>(1, megabytes), std::max(1, rounds));
 }

@@ -222,12 +222,14 @@ TEST(S3Answers, ListKeysAsTheyAre) {
       "<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><EncodingType>url"
       "</EncodingType><IsTruncated>true</IsTruncated><NextContinuationToken>t&amp;1"
       "</NextContinuationToken><Contents><Key>a%20b/ends%20</Key><Size>7</Size><LastModified>"
-      "2009-10-12T17:50:30.000Z</LastModified></Contents><Contents><Key>100%25</Key><Size>0</Size>"
+      "2009-10-12T17:50:30.000Z</LastModified><ETag>&quot;ab&quot;</ETag></"
+      "Contents><Contents><Key>100%25</Key><Size>0</Size>"
       "</Contents></ListBucketResult>");
   ASSERT_TRUE(list.ok());
   EXPECT_EQ(list->next, "t&1");
-  EXPECT_THAT(list->objects, ElementsAre(S3Object{"a b/ends ", 7, Instant{1'255'369'830'000'000}},
-                                         S3Object{"100%", 0, {}}));
+  EXPECT_THAT(list->objects,
+              ElementsAre(S3Object{"a b/ends ", 7, Instant{1'255'369'830'000'000}, "\"ab\""},
+                          S3Object{"100%", 0, {}}));
   EXPECT_FALSE(ParseS3List("<html>a proxy's login</html>").ok());
   EXPECT_FALSE(ParseS3List("not xml").ok());
 }

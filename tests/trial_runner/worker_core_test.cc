@@ -633,6 +633,55 @@ TEST_F(WorkerOfSpotMachine, ItLeavesByItselfAfterTheTimeItWasGiven) {
                                    "goes back to the tuner"));
 }
 
+// ---- data that are fetched before the first trial
+
+class WorkerWithInputs : public WorkerCoreTest {
+ protected:
+  void SetUp() override {
+    finds_places_ = false;
+    core_.emplace(WorkerCore::Options{Greeting(), true, ""});
+    core_->Begin();
+    Tell(WelcomeTo(
+        {SweepOf(R"({"command":["x"],"inputs":[{"from":"s3://bucket/set","to":"data"}]})")}));
+    core_->TakeEffects();
+    Tell(Start(Ref(0, 1, 1)));
+    for (const Effect& effect : core_->TakeEffects()) {
+      if (const auto* const find = std::get_if<FindPlace>(&effect)) wanted_ = find->wanted;
+    }
+  }
+  // What the next heartbeat says.
+  std::string Waits() {
+    Pass(Seconds(1));
+    for (const Effect& effect : core_->TakeEffects()) {
+      const auto* const send = std::get_if<SendToTuner>(&effect);
+      const auto* const beat = send == nullptr ? nullptr : std::get_if<Heartbeat>(&send->message);
+      if (beat != nullptr) return beat->waits_for;
+    }
+    return "no heartbeat";
+  }
+  std::optional<WantedPlace> wanted_;
+};
+
+TEST_F(WorkerWithInputs, TheTunersOwnWorkerLooksForThemTooAndItsTrialsWait) {
+  ASSERT_TRUE(wanted_.has_value());
+  EXPECT_EQ(wanted_->inputs, (std::vector<CommandInput>{{{"bucket", "set"}, "data"}}));
+  EXPECT_TRUE(wanted_->is_here);
+  FoundPlace found{{}, "/a"};
+  found.place.inputs = "/a/inputs";
+  core_->OnPlace({}, *wanted_, found, now_);
+  EXPECT_THAT(Effects(), Contains("start 1 trial 0"));
+}
+
+TEST_F(WorkerWithInputs, WhatTheyWaitForIsToldUntilTheyAreThere) {
+  EXPECT_EQ(Waits(), "");
+  core_->OnPlaceWaits({}, "cannot list s3://bucket/set");
+  EXPECT_EQ(Waits(), "trials wait for their data: cannot list s3://bucket/set");
+  core_->OnPlaceWaits({}, "s3://bucket/set: 5 of 10 files");
+  EXPECT_EQ(Waits(), "trials wait for their data: s3://bucket/set: 5 of 10 files");
+  core_->OnPlace({}, *wanted_, FoundPlace{{}, "/a"}, now_);
+  EXPECT_EQ(Waits(), "");
+}
+
 TEST_F(WorkerCoreTest, AWorkerTellsWhatItDoes) {
   core_.emplace(WorkerCore::Options{Greeting(), false, ""});
   core_->Begin();

@@ -28,6 +28,7 @@ Provenance Sample() {
   provenance.cpus = 0;
   provenance.git = GitState{std::string(40, 'a'), false};
   provenance.data = DataState{"/data", 3, 1000, "00ff"};
+  provenance.inputs = {{"s3://bucket/set", 2, 9, "0a"}, {"s3://bucket/words", 1, 5, "0b"}};
   provenance.files = {{"train.py", "01"}, {"model.py", "02"}};
   return provenance;
 }
@@ -44,6 +45,7 @@ TEST(Provenance, IsReadBackAsItWasStored) {
   EXPECT_EQ(read->gpus, std::nullopt);
   EXPECT_EQ(read->git, sample.git);
   EXPECT_EQ(read->data, sample.data);
+  EXPECT_EQ(read->inputs, sample.inputs);
   EXPECT_EQ(read->files, sample.files);
   EXPECT_THAT(DescribeDifferences(sample, *read), IsEmpty());
 }
@@ -62,12 +64,16 @@ TEST(Provenance, EachThingThatDiffersIsALine) {
   now.host = "b";
   now.git = GitState{std::string(40, 'a'), true};
   now.data = DataState{"/data", 4, 1100, "00fe"};
+  // The other one cannot be listed any more.
+  now.inputs = {{"s3://bucket/set", 3, 10, "0c"}};
   now.files = {{"train.py", "03"}};
   EXPECT_THAT(DescribeDifferences(Sample(), now),
               ElementsAre("version of tune: was 0.1.0, is 0.2.0", "host: was a, is b",
                           "git: was aaaaaaaaaaaa, is aaaaaaaaaaaa with uncommitted changes",
                           "data in /data: was 3 files of 1000 bytes (hash 00ff), is 4 files of "
                           "1100 bytes (hash 00fe)",
+                          "data in s3://bucket/set: was 2 files of 9 bytes (hash 0a), is 3 files "
+                          "of 10 bytes (hash 0c)",
                           "model.py: was there (hash 02), is not",
                           "train.py: was of hash 01, is of hash 03"));
 }

@@ -161,7 +161,8 @@ Result<S3List> ParseS3List(std::string_view xml) {
   S3List list;
   for (const pugi::xml_node& node : root.children("Contents")) {
     list.objects.push_back({KeyOf(node, is_encoded), NumberOf(TextOf(node, "Size")),
-                            ParseS3Time(TextOf(node, "LastModified")).value_or(Instant{})});
+                            ParseS3Time(TextOf(node, "LastModified")).value_or(Instant{}),
+                            TextOf(node, "ETag")});
   }
   if (TextOf(root, "IsTruncated") == "true") list.next = TextOf(root, "NextContinuationToken");
   return list;

@@ -55,6 +55,7 @@ struct S3Object {
   std::string key;
   int64_t bytes = 0;
   Instant modified;
+  std::string etag = {};  // With its quotes.
   friend bool operator==(const S3Object&, const S3Object&) = default;
 };
 

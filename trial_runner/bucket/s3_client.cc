@@ -201,6 +201,7 @@ Status S3Client::GetRange(const std::string& key, int64_t offset, int64_t bytes,
   request.doing = "read";
   request.headers.emplace_back(
       "range", "bytes=" + std::to_string(offset) + "-" + std::to_string(offset + bytes - 1));
+  if (!taker.etag.empty()) request.headers.emplace_back("if-match", taker.etag);
   int64_t taken = 0;
   const RangeTaker counted{[&] {
                              taken = 0;

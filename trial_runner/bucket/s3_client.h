@@ -87,10 +87,12 @@ class S3Client {
              const std::stop_token& stop);
   Result<std::string> Get(const std::string& key, const std::stop_token& stop);
   // Of the bytes from `offset` on. `begin` is called before each try, then `take` gets them in
-  // order, none too many. Fewer are kDataLoss where the object has no more, else kUnavailable.
+  // order, none too many. Fewer are kDataLoss where the object has no more, else kUnavailable;
+  // kFailedPrecondition: it has another `etag`.
   struct RangeTaker {
     std::function<void()> begin;
     std::function<bool(std::string_view)> take;
+    std::string etag = {};  // That it must have; empty: any.
   };
   Status GetRange(const std::string& key, int64_t offset, int64_t bytes, const RangeTaker& taker,
                   const std::stop_token& stop);

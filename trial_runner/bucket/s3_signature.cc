@@ -136,4 +136,11 @@ S3Pairs PresignQuery(const S3Request& request, const S3Credentials& credentials,
   return whole.query;
 }
 
+std::string Md5Hex(std::string_view bytes) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int length = 0;
+  TUNE_CHECK(EVP_Digest(bytes.data(), bytes.size(), digest, &length, EVP_md5(), nullptr) == 1);
+  return HexOf({reinterpret_cast<const char*>(digest), length});
+}
+
 }  // namespace tune

@@ -53,4 +53,7 @@ std::string SignRequest(const S3Request& request, const S3Credentials& credentia
                         std::string_view region, std::string_view service,
                         std::string_view amazon_date);
 
+// In lower hexadecimal digits: the ETag of most objects that were written at once.
+std::string Md5Hex(std::string_view bytes);
+
 }  // namespace tune

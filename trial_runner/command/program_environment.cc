@@ -70,6 +70,7 @@ Value OwnValues(const TrialStart& start) {
   own.Set("seed", Value(std::to_string(start.seed)));
   own.Set("sweep_seed", Value(std::to_string(start.sweep_seed)));
   own.Set("experiment", Value(start.experiment));
+  own.Set("inputs", Value(start.place.inputs));
   return own;
 }
 
@@ -79,7 +80,8 @@ Environment ProgramEnvironment(const Environment& base, const TrialStart& start,
   Environment environment = base;
   // Of a sweep that this one runs within.
   std::erase_if(environment, [](const auto& variable) {
-    return variable.first.starts_with("TUNE_PARAM_") || variable.first == "TUNE_RESTORED";
+    return variable.first.starts_with("TUNE_PARAM_") || variable.first == "TUNE_RESTORED" ||
+           variable.first == "TUNE_INPUTS";
   });
   AddParameters(start.config, environment);
   environment["TUNE_SOCKET"] = places.socket;
@@ -93,6 +95,7 @@ Environment ProgramEnvironment(const Environment& base, const TrialStart& start,
   environment["TUNE_MODE"] = start.mode == Mode::kMin ? "min" : "max";
   environment["TUNE_DIR"] = start.artifact_dir;
   environment["TUNE_FROM_ITERATION"] = std::to_string(start.from_iteration);
+  if (!start.place.inputs.empty()) environment["TUNE_INPUTS"] = start.place.inputs;
   if (!places.restored.empty()) environment["TUNE_RESTORED"] = places.restored;
   environment["OMP_NUM_THREADS"] = std::to_string(start.threads);
   for (const auto& [name, value] : start.device_environment) environment[name] = value;

@@ -92,8 +92,16 @@ class Trim {
   }
 
  private:
-  // Texts of packages that nobody fetches, and lists of folders that are gone.
+  // Data that nobody fetches, texts of packages likewise, and lists of folders that are gone.
   void RemoveBrokenOff() {
+    for (const std::string& name : NamesIn(cache_ + "/data")) {
+      const std::string path = cache_ + "/data/" + name;
+      const bool is_part = name.ends_with(".part") && IsKeptName(fs::path(name).stem());
+      if (!is_part || !IsRealFolder(path) || now_ - ModifiedAt(path) < kInUse) continue;
+      Instant newest;
+      const Kept part{path, Measure(path, newest), newest};
+      if (Remove(part)) trimmed_.push_back({path, part.bytes, "data that broke off on their way"});
+    }
     const std::string packages = cache_ + "/packages";
     for (const std::string& name : NamesIn(packages)) {
       const std::string path = packages + "/" + name;
@@ -116,7 +124,7 @@ class Trim {
   }
 
   void Find() {
-    for (const char* const part : {"/packages/", "/setup/"}) {
+    for (const char* const part : {"/packages/", "/setup/", "/data/", "/inputs/"}) {
       for (const std::string& name : NamesIn(cache_ + part)) {
         if (IsKeptName(name)) Add(cache_ + part + name, false);
       }

@@ -1,6 +1,7 @@
 // Keeps the cache of a machine's user (package_store.h) within a budget: of packages, of what
-// `setup` made and of artifacts, what was used least goes first. What a process holds stays, and so
-// do artifacts that were written within the last day: their trials may run.
+// `setup` made, of data (bucket/bucket_data.h) and of artifacts, what was used least goes first.
+// What a process holds stays, and so do artifacts that were written within the last day: their
+// trials may run.
 //
 // Thread rule: any thread, also beside workers that use the cache.
 #pragma once

@@ -6,6 +6,7 @@
 
 #include "core/hash.h"
 #include "core/random.h"
+#include "trial_runner/food11_inputs.h"
 
 namespace tune {
 namespace {
@@ -31,7 +32,15 @@ Result<models::Food11Options> ReadFood11Options(const TrialStart& start,
   KeyedRandom random(start.sweep_seed, "food11", static_cast<uint64_t>(start.trial.value));
   TUNE_ASSIGN_OR_RETURN(models::Food11Options options,
                         models::ParseFood11Options(configuration, random.NextU64(), data_dir));
-  options.data = Resolve(start.base_dir, options.data);
+  if (!IsS3Url(options.data)) {
+    options.data = Resolve(start.base_dir, options.data);
+  } else if (start.place.inputs.empty()) {
+    return InvalidArgument("data: " + options.data +
+                           " was not fetched: it must be the same for all "
+                           "trials of the sweep");
+  } else {
+    options.data = start.place.inputs + "/" + kFood11Input;
+  }
   options.weights = Resolve(start.base_dir, options.weights);
   options.best_epoch = models::BestEpochRule(start.metric, start.mode);
   // Ranks agree on the best epoch without a word, and each has times of its own.

@@ -13,6 +13,7 @@
 #include "trial_runner/package/package_store.h"
 #include "trial_runner/package/packed_folder.h"
 #include "trial_runner/package/unpacked_folder.h"
+#include "trial_runner/worker/input_fetcher.h"
 
 namespace tune {
 namespace {
@@ -58,8 +59,17 @@ class PlaceSearch {
   Result<FoundPlace> Run(std::vector<FileDescriptor>& held) {
     found_.place.content = wanted_.package.sha256;
     found_.place.cache = means_.cache;
-    if (!wanted_.package.sha256.empty()) TUNE_RETURN_IF_ERROR(FindFolder(held));
+    // The tuner's own folder is there.
+    const bool is_there = wanted_.is_here && !wanted_.is_elsewhere;
+    if (!wanted_.package.sha256.empty() && !is_there) TUNE_RETURN_IF_ERROR(FindFolder(held));
     TUNE_RETURN_IF_ERROR(FindArtifacts());
+    if (wanted_.inputs.empty()) return found_;
+    if (means_.cache.empty()) return NoCache();
+    const auto tell = [this](std::string why) {
+      if (means_.on_wait) means_.on_wait(sweep_, std::move(why));
+    };
+    TUNE_ASSIGN_OR_RETURN(found_.place.inputs,
+                          FetchInputs(wanted_.inputs, means_.cache, held, tell, stop_));
     return found_;
   }
 

@@ -1,5 +1,6 @@
 // Finds out where sweeps run on this machine, beside the worker's loop: the folder of its
-// programs, which is fetched if need be, and where what its trials save goes.
+// programs, which is fetched if need be, where what its trials save goes, and its data, which are
+// brought from their object store (input_fetcher.h).
 //
 // A worker that has the tuner's folder, or one with the same content at its place, uses that; any
 // other has a copy of its own (package/package_store.h). Whether it shares a folder with the tuner
@@ -35,6 +36,9 @@ class PackageFetcher {
     std::string
         cache;  // This user's on this machine; empty: there is none, nothing can be fetched.
     std::string tuner;  // No other tuner's; what trials leave here is kept apart by it.
+    // What the sweep's data wait for, or how far they are; called by threads of the fetcher's.
+    // Null: nobody is told.
+    std::function<void(ExperimentId, std::string)> on_wait = {};
   };
   explicit PackageFetcher(Means means);
   ~PackageFetcher();

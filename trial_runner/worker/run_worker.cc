@@ -265,7 +265,10 @@ int RunWorker(const WorkerOptions& options) {
     inbox.OnLogSent(ref, sent);
   });
   PackageFetcher fetcher({dial, &checkpoints, prepared->cache,
-                          prepared->tuner.tls ? prepared->tuner.tls->authority : ""});
+                          prepared->tuner.tls ? prepared->tuner.tls->authority : "",
+                          [&inbox](ExperimentId sweep, std::string why) {
+                            inbox.OnPlaceWaits(sweep, std::move(why));
+                          }});
   WorkerLoop loop(core, inbox, clock, prepared->program_folder, &fetcher, &carrier, &logs);
   // A trial process gets ready while the connection is made.
   loop.Begin();

@@ -1,6 +1,9 @@
 #include "trial_runner/worker/sweep_here.h"
 
+#include <utility>
+
 #include "core/json.h"
+#include "trial_runner/food11_inputs.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/working_folder.h"
 
@@ -12,10 +15,22 @@ SweepHere Understand(const SweepInfo& info) {
   sweep.program = [&]() -> Result<std::string> {
     TUNE_ASSIGN_OR_RETURN(sweep.trainable, ParseJson(info.trainable));
     TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(sweep.trainable));
+    TUNE_ASSIGN_OR_RETURN(sweep.inputs, ReadCommandInputs(sweep.trainable));
     sweep.working_folder = WorkingFolder(sweep.trainable, info.base_dir);
     return TrialProgram(kind);
   }();
   return sweep;
+}
+
+void SweepHere::LearnInputs(const std::string& config) {
+  const bool is_command = trainable.is_map() && trainable.Find("command") != nullptr;
+  if (std::exchange(knows_inputs, true) || is_command) return;
+  const Result<std::string> kind = TrainableKind(trainable);
+  if (!kind.ok() || *kind != "food11") return;
+  const Result<Value> values = ParseJson(config);
+  if (!values.ok()) return;
+  Result<std::vector<CommandInput>> found = ReadFood11Inputs(*values);
+  if (found.ok()) inputs = *std::move(found);  // A wrong one is the trial's to tell.
 }
 
 bool SweepHere::SharesProcesses() const {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/ids.h"
 #include "core/status.h"
@@ -21,6 +22,8 @@ struct SweepHere {
   Value trainable;
   Result<std::string> program;  // That runs it; or why none can.
   std::string working_folder;   // On the tuner's machine.
+  std::vector<CommandInput> inputs = {};
+  bool knows_inputs = false;  // Those of food11 stand in the configuration of its trials.
 
   std::optional<WantedPlace> wanted = {};  // Asked for.
   std::optional<FoundPlace> found = {};
@@ -34,6 +37,8 @@ struct SweepHere {
   // Whether a process that has run trials of it may run another sweep's: one that starts each
   // trial's program anew keeps nothing of those before.
   bool SharesProcesses() const;
+  // Before each attempt: what its first one says of the sweep's data.
+  void LearnInputs(const std::string& config);
   // A trial's folder, as it is named on this machine.
   std::string FolderHere(const std::string& artifact_dir) const;
 };

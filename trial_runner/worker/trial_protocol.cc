@@ -260,6 +260,7 @@ Result<TrialStart> ReadStart(Value& map) {
   TUNE_RETURN_IF_ERROR(TakeText(map, "folder", limits::kPathBytesMax, start.place.folder));
   TUNE_RETURN_IF_ERROR(TakeText(map, "content", limits::kNameBytesMax, start.place.content));
   TUNE_RETURN_IF_ERROR(TakeText(map, "cache", limits::kPathBytesMax, start.place.cache));
+  TUNE_RETURN_IF_ERROR(TakeText(map, "inputs", limits::kPathBytesMax, start.place.inputs));
   return start;
 }
 
@@ -348,6 +349,7 @@ std::string EncodeStart(const SweepInfo& sweep, const StartAttempt& start,
   if (!place.folder.empty()) Text("folder", place.folder, out);
   if (!place.content.empty()) Text("content", place.content, out);
   if (!place.cache.empty()) Text("cache", place.cache, out);
+  if (!place.inputs.empty()) Text("inputs", place.inputs, out);
   if (start.world_size > 1) {
     Int("rank", start.rank, out);
     Int("world_size", start.world_size, out);

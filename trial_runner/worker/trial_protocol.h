@@ -15,7 +15,8 @@
 //       {"CUDA_VISIBLE_DEVICES": "GPU-1b2c"}.
 //       `"folder"`: where programs run, if not where the space file says; `"content"`: the SHA-256
 //       of what was in that folder when the sweep began, if it is known; `"cache"`: where the
-//       worker keeps what other sweeps can use too, if anywhere.
+//       worker keeps what other sweeps can use too, if anywhere; `"inputs"`: the folder of the
+//       sweep's inputs, if it has any.
 //       `"rank": 1, "world_size": 2, "address": "10.0.0.7"`: of data-parallel training this is one
 //       rank of two, which the other reaches at that address of this machine. `"group"`: where it
 //       stands among them, and where they meet (rank_group.h): {"local_rank": 0,

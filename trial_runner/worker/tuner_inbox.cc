@@ -30,6 +30,12 @@ void TunerInbox::OnPlace(ExperimentId sweep, const WantedPlace& wanted, Result<F
   Announce();
 }
 
+void TunerInbox::OnPlaceWaits(ExperimentId sweep, std::string why) {
+  const std::lock_guard lock(mutex_);
+  content_.place_waits.emplace_back(sweep, std::move(why));
+  Announce();
+}
+
 void TunerInbox::OnCheckpointKept(const AttemptRef& ref, Result<KeptCheckpoint> kept) {
   const std::lock_guard lock(mutex_);
   content_.kept.emplace_back(ref, std::move(kept));

@@ -25,6 +25,7 @@ class TunerInbox final : public TunerSink {
   void OnClosed(Status reason) override;
   // Not from the tuner itself: from the thread that looked for it.
   void OnPlace(ExperimentId sweep, const WantedPlace& wanted, Result<FoundPlace> found);
+  void OnPlaceWaits(ExperimentId sweep, std::string why);
   // Nor these: from those that carry checkpoints.
   void OnCheckpointKept(const AttemptRef& ref, Result<KeptCheckpoint> kept);
   void OnCheckpointObtained(const AttemptRef& ref, Result<CheckpointCopy> copy);
@@ -47,6 +48,7 @@ class TunerInbox final : public TunerSink {
       Result<FoundPlace> found;
     };
     std::vector<Place> places;
+    std::vector<std::pair<ExperimentId, std::string>> place_waits;  // Said before those.
     std::vector<std::pair<AttemptRef, Result<KeptCheckpoint>>> kept;
     std::vector<std::pair<AttemptRef, Result<CheckpointCopy>>> obtained;
     std::vector<std::pair<AttemptRef, std::string>> waits;

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "trial_runner/command_inputs.h"
 #include "trial_runner/messages.h"
 
 namespace tune {
@@ -14,6 +16,8 @@ struct WorkPlace {
   std::string folder;   // Absolute; empty: where the space file says.
   std::string content;  // SHA-256 of what was in it when the sweep began; empty: not known.
   std::string cache;    // Absolute: what other sweeps can use too; empty: nowhere.
+  std::string inputs =
+      {};  // Absolute: the folder of its inputs (command_inputs.h); empty: it has none.
   std::string address = "127.0.0.1";  // Of this machine, as the other ranks of an attempt reach it.
   friend bool operator==(const WorkPlace&, const WorkPlace&) = default;
 };
@@ -27,6 +31,7 @@ struct WantedPlace {
   std::string bucket = {};    // Likewise.
   bool is_here = false;       // This machine is the tuner's: the artifacts are where they are said.
   bool lends_credentials = false;  // SweepInfo's.
+  std::vector<CommandInput> inputs = {};
   friend bool operator==(const WantedPlace&, const WantedPlace&) = default;
 };
 

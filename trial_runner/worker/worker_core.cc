@@ -301,8 +301,10 @@ void WorkerCore::OnTime(Instant now) {
   CheckLease(now);
   if (has_exited_) return;
   if (next_heartbeat_ && now >= *next_heartbeat_) {
-    Tell(Heartbeat{device_use_, cache_.TakeNext(kCachedPerHeartbeatMax),
-                   waits_.empty() ? "" : waits_.begin()->second});
+    const std::string waits_for = !waits_.empty()         ? waits_.begin()->second
+                                  : !place_waits_.empty() ? place_waits_.begin()->second
+                                                          : "";
+    Tell(Heartbeat{device_use_, cache_.TakeNext(kCachedPerHeartbeatMax), waits_for});
     next_heartbeat_ = now + Milliseconds(welcome_->heartbeat_ms);
   }
   for (auto& [id, sweep] : sweeps_) {

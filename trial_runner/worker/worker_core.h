@@ -65,8 +65,7 @@ class WorkerCore {
     std::string address = {};     // Of this machine, as other workers reach it.
     // Of ranks that are all here, and of such as are on other workers too.
     DeviceEnvironment near_ranks = {}, spread_ranks = {};
-    // What trials have to end in when the worker leaves while its sweeps go on: until then they may
-    // save, and what they saved may be sent.
+    // What trials have to save, send and end in when the worker leaves while its sweeps go on.
     Duration grace = Milliseconds(limits::kKillGraceMs);
     std::optional<Instant> leave_at = {};  // It leaves by itself then.
     // Whether a variable is set here; null: all are.
@@ -83,9 +82,8 @@ class WorkerCore {
   void OnMessage(const ToWorker& message, Instant now);
   // The connection ended.
   void OnTunerGone(const Status& reason, Instant now);
-  void OnTerminate(Instant now);  // SIGTERM to the worker.
-  // Its machine is about to be taken away: why, for people.
-  void OnNotice(const std::string& why, Instant now);
+  void OnTerminate(Instant now);                       // SIGTERM to the worker.
+  void OnNotice(const std::string& why, Instant now);  // Its machine is taken away.
 
   void OnProcessLine(ProcessId process, std::string_view line, Instant now);
   // It sent more than a line may hold.
@@ -108,6 +106,8 @@ class WorkerCore {
   // Where that is on this machine; whether it is still asked for.
   bool OnPlace(ExperimentId sweep, const WantedPlace& wanted, const Result<FoundPlace>& found,
                Instant now);
+  // It is still looked for: its data are on their way, or cannot be had yet.
+  void OnPlaceWaits(ExperimentId sweep, const std::string& why);
 
   // What KeepCheckpoint, ObtainCheckpoint and SendLog asked for.
   void OnCheckpointKept(const AttemptRef& ref, const Result<KeptCheckpoint>& kept, Instant now);
@@ -156,7 +156,6 @@ class WorkerCore {
   void On(const RemoveCached& message, Instant now);
   void On(const SweepOver& message, Instant now);
   void On(const Shutdown& message, Instant now);
-
   // The connection.
   bool IsAway() const { return reconnect_at_.has_value(); }
   bool HasLease() const;
@@ -265,7 +264,8 @@ class WorkerCore {
   };
   std::map<AttemptRef, Lingering> lingering_;
   CheckpointCache cache_;
-  std::map<AttemptRef, std::string> waits_;  // For what checkpoints wait.
+  std::map<AttemptRef, std::string> waits_;          // For what checkpoints wait.
+  std::map<ExperimentId, std::string> place_waits_;  // For what sweeps' first attempts do.
   int64_t running_count_ = 0;
   ProcessId last_process_;
   std::deque<StartAttempt> queue_;               // Leases ahead.

@@ -85,6 +85,7 @@ void WorkerCore::StartNow(StartAttempt start) {
     Vacate(start.cpu_milli, std::move(start.slices));
     return;
   }
+  sweep->second.LearnInputs(start.config);
   const Fusion fusion = FusionFor(start);
   const ProcessId id = ProcessFor(start, fusion);
   Process& process = processes_.at(id);
@@ -123,7 +124,8 @@ Fusion WorkerCore::FusionFor(const StartAttempt& start) const {
 // A local worker shares its tuner's disk, which may not be that of who submitted the sweep.
 bool WorkerCore::KnowsPlace(const SweepHere& sweep) const {
   const bool has_tuners_folder = options_.is_local && !sweep.info.is_elsewhere;
-  return sweep.found.has_value() || (has_tuners_folder && sweep.info.bucket.empty());
+  const bool is_known = has_tuners_folder && sweep.info.bucket.empty() && sweep.inputs.empty();
+  return sweep.found.has_value() || is_known;
 }
 
 void WorkerCore::AskForPlace(const StartAttempt& start) {
@@ -131,7 +133,7 @@ void WorkerCore::AskForPlace(const StartAttempt& start) {
   if (sweep.wanted) return;
   std::string artifacts = start.artifact_dir.substr(0, start.artifact_dir.rfind('/'));
   const bool has_tuners_folder = options_.is_local && !sweep.info.is_elsewhere;
-  if (has_tuners_folder) {
+  if (has_tuners_folder && sweep.inputs.empty()) {
     sweep.wanted = WantedPlace{{}, sweep.working_folder, artifacts, false, sweep.info.bucket};
     sweep.found = FoundPlace{{"", sweep.info.package.sha256, options_.cache},
                              std::move(artifacts),
@@ -141,9 +143,9 @@ void WorkerCore::AskForPlace(const StartAttempt& start) {
     return;
   }
   sweep.wanted =
-      WantedPlace{sweep.info.package,          sweep.working_folder, std::move(artifacts),
-                  sweep.info.is_elsewhere,     sweep.info.bucket,    options_.is_local,
-                  sweep.info.lends_credentials};
+      WantedPlace{sweep.info.package,           sweep.working_folder, std::move(artifacts),
+                  sweep.info.is_elsewhere,      sweep.info.bucket,    options_.is_local,
+                  sweep.info.lends_credentials, sweep.inputs};
   effects_.push_back(FindPlace{start.ref.sweep, *sweep.wanted});
 }
 
@@ -211,13 +213,16 @@ bool WorkerCore::OnPlace(ExperimentId sweep_id, const WantedPlace& wanted,
   const auto entry = sweeps_.find(sweep_id);
   if (entry == sweeps_.end() || entry->second.wanted != wanted) return false;
   if (!found.ok()) {
+    place_waits_.erase(sweep_id);
     const std::string what =
-        wanted.package.sha256.empty()
+        !wanted.inputs.empty() ? "this worker cannot have what its trials need: "
+        : wanted.package.sha256.empty()
             ? "this worker has no folder for what its trials save: "
             : "this worker cannot have the working_dir " + wanted.folder + ": ";
     BeUnfit(sweep_id, what + found.status().message(), now);
     return true;
   }
+  place_waits_.erase(sweep_id);
   entry->second.found = *found;
   for (auto& [id, process] : processes_) {
     if (process.sweep != sweep_id) continue;
@@ -226,6 +231,13 @@ bool WorkerCore::OnPlace(ExperimentId sweep_id, const WantedPlace& wanted,
     }
   }
   return true;
+}
+
+void WorkerCore::OnPlaceWaits(ExperimentId sweep, const std::string& why) {
+  const auto here = sweeps_.find(sweep);
+  if (has_exited_ || is_winding_down_ || here == sweeps_.end() || here->second.found) return;
+  place_waits_[sweep] = CutError(std::string(kDataWait) + why);
+  Say(place_waits_[sweep]);
 }
 
 void WorkerCore::LeaveUnfit(const std::string& text, Instant now) {

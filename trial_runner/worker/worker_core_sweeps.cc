@@ -121,6 +121,7 @@ void WorkerCore::Forget(ExperimentId sweep, Instant now) {
     Doom(id, process, true, now);
   }
   cache_.Forget(sweep);
+  place_waits_.erase(sweep);
   sweeps_.erase(sweep);
   effects_.push_back(LeaveSweep{sweep});
 }

@@ -175,6 +175,7 @@ void WorkerLoop::HandleInbox() {
     core_.OnMpsSeen(RunsMps(EnvironmentText("CUDA_MPS_PIPE_DIRECTORY")));
   }
   for (const ToWorker& message : content.messages) core_.OnMessage(message, clock_.Now());
+  for (const auto& [sweep, why] : content.place_waits) core_.OnPlaceWaits(sweep, why);
   for (const auto& [sweep, wanted, found] : content.places) {
     const bool is_awaited = core_.OnPlace(sweep, wanted, found, clock_.Now());
     if (is_awaited && found.ok() && carrier_ != nullptr) carrier_->Settle(sweep, *found);

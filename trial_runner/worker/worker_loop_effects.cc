@@ -186,6 +186,7 @@ void WorkerLoop::Do(const GiveUpCheckpoints& effect) {
 void WorkerLoop::Do(const ConnectToTuner&) {
   link_.reset();
   TunerInbox::Content left = inbox_.Take();  // Of the connection that was given up.
+  for (auto& [sweep, why] : left.place_waits) inbox_.OnPlaceWaits(sweep, std::move(why));
   for (auto& [sweep, wanted, found] : left.places) {
     inbox_.OnPlace(sweep, wanted, std::move(found));
   }

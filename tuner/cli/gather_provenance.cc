@@ -19,12 +19,14 @@
 #include "core/posix/host_name.h"
 #include "core/posix/open_files.h"
 #include "core/posix/read_bytes.h"
+#include "trial_runner/s3_address.h"
 #include "trial_runner/script_text.h"
 #include "trial_runner/secrets.h"
 #include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
 #include "trial_runner/working_folder.h"
 #include "tuner/cli/git_state.h"
+#include "tuner/cli/input_check.h"
 
 namespace tune {
 namespace {
@@ -312,12 +314,13 @@ Provenance GatherProvenance(const ExperimentSpec& spec, const CommandOrigin& ori
   provenance.folder = spec.base_dir;
   provenance.git = FindGitState(spec.base_dir);
   provenance.files = GatherProgramFiles(spec);
+  provenance.inputs = LookAtInputs(spec);
   const Result<std::string> kind = TrainableKind(spec.trainable);
   if (!kind.ok() || *kind != "food11") return provenance;
   AddFile(ConstantText(spec, "weights"), spec.base_dir, provenance);
   std::string data = ConstantText(spec, "data");
   if (data.empty() && !IsVaried(spec, "data")) data = origin.data_dir;
-  if (data.empty() || data == "synthetic") return provenance;
+  if (data.empty() || data == "synthetic" || IsS3Url(data)) return provenance;
   provenance.data = LookAtData((fs::path(spec.base_dir) / data).lexically_normal().string());
   return provenance;
 }

@@ -21,6 +21,7 @@
 #include "tuner/cli/complain.h"
 #include "tuner/cli/configuration_check.h"
 #include "tuner/cli/gather_provenance.h"
+#include "tuner/cli/input_check.h"
 #include "tuner/cli/listening.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/note_command.h"
@@ -187,6 +188,12 @@ Result<SweepSurroundings> SurroundingsOf(const RunOptions& options, const Experi
   return surroundings;
 }
 
+// Where its data are, and where its checkpoints go.
+Status CheckStores(const ExperimentSpec& spec) {
+  TUNE_RETURN_IF_ERROR(CheckBucketInputs(spec));
+  return CheckStorage(spec.checkpoint.storage, spec.name);
+}
+
 }  // namespace
 
 int RunSpec(ExperimentSpec spec, const RunOptions& options) {
@@ -244,8 +251,7 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
       !PrepareData(*first, spec.base_dir, options.data_dir, options.program_dir)) {
     return kExitUsage;
   }
-  if (const Status s = CheckStorage(spec.checkpoint.storage, spec.name); !s.ok())
-    return Complain(s);
+  if (const Status s = CheckStores(spec); !s.ok()) return Complain(s);
   Result<WorkingPackage> package =
       PackWorkingFolder(spec, options.db_path, !surroundings.listen.empty());
   if (!package.ok()) return Complain(package.status());

@@ -14,6 +14,7 @@
 #include "core/posix/real_clock.h"
 #include "search/searcher.h"
 #include "trial_runner/fusion.h"
+#include "trial_runner/s3_address.h"
 #include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
 #include "tuner/cli/background.h"
@@ -42,7 +43,7 @@ bool PrepareData(const Configuration& configuration, const std::string& base_dir
                  const std::string& data_dir, const std::string& program_dir) {
   const Value* const named = configuration.Find("data");
   const std::string data = named != nullptr && named->is_string() ? named->AsString() : data_dir;
-  if (data.empty() || data == "synthetic") return true;
+  if (data.empty() || data == "synthetic" || IsS3Url(data)) return true;
   const std::string folder = (std::filesystem::path(base_dir) / data).lexically_normal().string();
   const Value* const size = configuration.Find("image_size");
   const std::string image_size =

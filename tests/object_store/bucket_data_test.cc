@@ -1,0 +1,211 @@
+// Data in an object store, on their way into a machine's cache, against a real store.
+#include "trial_runner/bucket/bucket_data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "core/posix/read_bytes.h"
+#include "core/posix/real_clock.h"
+#include "tests/object_store/bucket_sweep.h"
+#include "trial_runner/package/cache_trim.h"
+
+namespace tune::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+using Files = std::map<std::string, std::string>;  // Path to content.
+
+class BucketData : public BucketSweep {
+ protected:
+  void Put(const std::string& key, const std::string& text) {
+    const Status put = client_->Put(key, text, {}, {});
+    ASSERT_TRUE(put.ok()) << put.message();
+  }
+  Result<BroughtData> Bring(const std::string& key, DataNews news = {},
+                            const std::stop_token& stop = {}) {
+    if (!news.on_line) news.on_line = [this](const std::string& line) { lines_.push_back(line); };
+    return BringData(*client_, key, cache_.path(), news, stop);
+  }
+  static Files FilesIn(const std::string& folder) {
+    Files files;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (!entry.is_regular_file()) continue;
+      files[fs::relative(entry.path(), folder).string()] = ReadBytes(entry.path().string());
+    }
+    return files;
+  }
+  Files Brought(const std::string& key, DataNews news = {}) {
+    const Result<BroughtData> brought = Bring(key, std::move(news));
+    EXPECT_TRUE(brought.ok()) << brought.status().message();
+    return brought.ok() ? FilesIn(brought->path) : Files();
+  }
+  std::vector<std::string> InCache() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(cache_ / "data")) {
+      names.push_back(entry.path().filename().string());
+    }
+    return names;
+  }
+
+  TestFolder cache_;
+  std::vector<std::string> lines_;
+};
+
+TEST_F(BucketData, AllBelowAPrefixComesWithItsNames) {
+  Files expected;
+  for (const char* const name : {"a b/100% ü.txt", "+plus", "deep/er/x", "empty", "ends "}) {
+    expected[name] = name == std::string("empty") ? "" : std::string("the text of ") + name;
+    Put(std::string("set ä/") + name, expected[name]);
+  }
+  Put("set ä/a folder's mark/", "");
+  Put("set ä and another", "not of it");
+  EXPECT_EQ(Brought("set ä"), expected);
+  EXPECT_THAT(InCache(), SizeIs(1)) << "nothing is left of what was on its way";
+  struct stat info = {};
+  ASSERT_EQ(stat((cache_ / "data").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 077, 0u) << "it is its user's alone";
+}
+
+TEST_F(BucketData, MoreObjectsThanAPageOfAListingHasComeAllAndOnce) {
+  Files expected;
+  for (int i = 0; i < 1'100; ++i) expected[std::to_string(i)] = "photograph " + std::to_string(i);
+  std::atomic<int> next = 0;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      for (int i; (i = next++) < 1'100;) {
+        Put("many/" + std::to_string(i), expected[std::to_string(i)]);
+      }
+    });
+  }
+  threads.clear();
+  DataProgress last;
+  DataNews news;
+  news.on_progress = [&last](const DataProgress& progress) { last = progress; };
+  EXPECT_EQ(Brought("many", news), expected);
+  EXPECT_EQ(last.files, 1'100);
+  EXPECT_EQ(last.bytes, last.bytes_in_all);
+  int told = 0;
+  news.on_progress = [&told](const DataProgress&) { ++told; };
+  EXPECT_EQ(Brought("many", news), expected);
+  EXPECT_EQ(told, 0) << "it was there";
+}
+
+TEST_F(BucketData, OneObjectIsAFileAndALargeOneComesInParts) {
+  std::string large(40 << 20, 'x');
+  for (size_t i = 0; i < large.size(); i += 4096) large[i] = static_cast<char>(i >> 12);
+  Put("models/large.bin", large);
+  Put("models/large.bin.old", "another");
+  const Result<BroughtData> brought = Bring("models/large.bin");
+  ASSERT_TRUE(brought.ok()) << brought.status().message();
+  EXPECT_EQ(fs::path(brought->path).filename(), "large.bin");
+  EXPECT_TRUE(ReadBytes(brought->path) == large);
+}
+
+TEST_F(BucketData, WhatChangesOnItsWayComesAsItIsThenAndIsSaid) {
+  for (int i = 0; i < 40; ++i) Put("set/" + std::to_string(i), "first");
+  std::atomic<bool> has_changed = false;
+  DataNews news;
+  news.on_progress = [&](const DataProgress&) {
+    if (has_changed.exchange(true)) return;
+    Put("set/7", "second");
+    EXPECT_TRUE(client_->Delete("set/8", {}).ok());
+    Put("set/40", "first");
+  };
+  Files expected;
+  for (int i = 0; i < 41; ++i) expected[std::to_string(i)] = i == 7 ? "second" : "first";
+  expected.erase("8");
+  EXPECT_EQ(Brought("set", news), expected);
+  EXPECT_THAT(lines_, Contains(HasSubstr("it changed while it was fetched: cannot read ")));
+}
+
+TEST_F(BucketData, AnotherProcessGoesOnWithWhatBrokeOff) {
+  Files expected;
+  for (int i = 0; i < 200; ++i) {
+    expected[std::to_string(i)] = std::to_string(i);
+    Put("set/" + std::to_string(i), std::to_string(i));
+  }
+  std::stop_source stop;
+  DataNews news;
+  news.on_progress = [&stop](const DataProgress& progress) {
+    if (progress.files == 50) stop.request_stop();
+  };
+  EXPECT_EQ(Bring("set", news, stop.get_token()).status().code(), StatusCode::kUnavailable);
+  std::optional<int64_t> begun_with;
+  news.on_progress = [&begun_with](const DataProgress& progress) {
+    if (!begun_with) begun_with = progress.files;
+  };
+  EXPECT_EQ(Brought("set", news), expected);
+  EXPECT_GE(begun_with, 50);
+}
+
+TEST_F(BucketData, WhoComesMeanwhileWaitsAndHasTheSame) {
+  for (int i = 0; i < 100; ++i) Put("set/" + std::to_string(i), "text");
+  std::atomic<int> fetched = 0;
+  DataNews news;
+  news.on_progress = [&fetched](const DataProgress& progress) {
+    if (progress.files > 0) ++fetched;
+  };
+  std::vector<std::string> paths(4);
+  std::vector<std::jthread> threads;
+  for (std::string& path : paths) {
+    threads.emplace_back([&] {
+      DataNews quiet = news;
+      quiet.on_line = [](const std::string&) {};
+      const Result<BroughtData> brought = Bring("set", quiet);
+      if (brought.ok()) path = brought->path;
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(fetched, 100);
+  EXPECT_THAT(std::set<std::string>(paths.begin(), paths.end()), SizeIs(1));
+  EXPECT_THAT(FilesIn(paths.front()), SizeIs(100));
+}
+
+TEST_F(BucketData, AFileThatAProgramHasShortenedIsFetchedAgain) {
+  Put("set/a", "the text");
+  const std::string path = Bring("set")->path;
+  chmod((path + "/a").c_str(), 0600);
+  fs::resize_file(path + "/a", 1);
+  EXPECT_EQ(Brought("set"), (Files{{"a", "the text"}}));
+}
+
+TEST_F(BucketData, NamesThatCannotBeFilesAreRefusedByName) {
+  Put("set/a", "file");
+  Put("set/a/b", "below it");
+  EXPECT_THAT(Bring("set").status().message(),
+              HasSubstr("'a' is an object, and others lie below it: it cannot be file and folder"));
+  Put("climbs/../x", "up");
+  EXPECT_THAT(Bring("climbs").status().message(), HasSubstr("the object 'climbs/../x' cannot be"));
+  EXPECT_EQ(Bring("nothing").status().message(),
+            "s3://" + bucket_ + "/nothing at " + client_->Describe() +
+                ": there is no object of that name, nor below it");
+}
+
+TEST_F(BucketData, TheCachesBudgetIsForDataToo) {
+  Put("set/a", std::string(1 << 20, 'x'));
+  {
+    const Result<BroughtData> held = Bring("set");
+    ASSERT_TRUE(held.ok());
+    TrimCache(cache_.path(), 1000, RealClock().Now());
+    EXPECT_THAT(InCache(), SizeIs(1)) << "it is in use";
+  }
+  TrimCache(cache_.path(), 1000, RealClock().Now());
+  EXPECT_THAT(InCache(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tune::testing

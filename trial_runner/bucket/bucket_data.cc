@@ -1,0 +1,425 @@
+#include "trial_runner/bucket/bucket_data.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "core/counted.h"
+#include "core/hash.h"
+#include "core/limits.h"
+#include "core/posix/disk_room.h"
+#include "core/posix/durable_file.h"
+#include "core/posix/folder_lock.h"
+#include "core/posix/kept_folders.h"
+#include "core/posix/plain_file.h"
+#include "core/posix/private_folder.h"
+#include "core/posix/read_bytes.h"
+#include "core/posix/threads.h"
+#include "core/utf8.h"
+#include "trial_runner/bucket/s3_signature.h"
+#include "trial_runner/bucket/side_by_side.h"
+#include "trial_runner/package/sha256.h"
+#include "trial_runner/s3_address.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kObjectsAtOnce = 24;
+constexpr int kListingsMax = 5;  // Of one that changes while it is fetched.
+constexpr Duration kTurnPause = Milliseconds(200);
+constexpr size_t kJournalPause = 256;  // Lines between two flushes.
+
+std::string UrlOf(const S3Client& client, const std::string& key) {
+  return S3Address{client.bucket(), key}.ToUrl();
+}
+
+// Whether each part of the path can be a file's name, and leads nowhere else.
+bool IsFilePath(std::string_view path) {
+  if (path.find('\0') != std::string_view::npos) return false;
+  while (true) {
+    const size_t slash = std::min(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, slash);
+    if (part.empty() || part == "." || part == ".." || part.size() > 255) return false;
+    if (slash == path.size()) return true;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+// In order of path: one that is a file and a folder stands right before what is in it, but for
+// names that sort between "a" and "a/".
+Status CheckPaths(const S3Client& client, const std::string& key, const DataListing& listing) {
+  std::map<std::string_view, bool> files;
+  for (const DataListing::Object& entry : listing.objects) {
+    if (!IsFilePath(entry.path)) {
+      return InvalidArgument(UrlOf(client, key) + ": the object '" + ToUtf8(entry.object.key) +
+                             "' cannot be a file here: its name has an empty part, '.', '..' or "
+                             "one of more than 255 bytes");
+    }
+    files.emplace(entry.path, true);
+  }
+  for (const DataListing::Object& entry : listing.objects) {
+    const std::string_view path = entry.path;
+    for (size_t slash = path.find('/'); slash != path.npos; slash = path.find('/', slash + 1)) {
+      if (!files.contains(path.substr(0, slash))) continue;
+      return InvalidArgument(UrlOf(client, key) + ": '" + ToUtf8(path.substr(0, slash)) +
+                             "' is an object, and others lie below it: it cannot be file and "
+                             "folder at once");
+    }
+  }
+  return OkStatus();
+}
+
+bool IsWhole(const std::string& folder, const DataListing& listing) {
+  return std::all_of(listing.objects.begin(), listing.objects.end(), [&](const auto& entry) {
+    struct stat info = {};
+    return lstat((folder + "/" + entry.path).c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+           info.st_size == entry.object.bytes;
+  });
+}
+
+std::string BootId() { return ReadBytes("/proc/sys/kernel/random/boot_id"); }
+
+// ETags of objects that were written at once, and not under a key of the store's, are the MD5.
+bool MayBeMd5(std::string_view etag) {
+  return etag.size() == 34 && etag.front() == '"' && etag.back() == '"' &&
+         etag.find('-') == etag.npos;
+}
+
+// A folder that is on its way, in which nobody else fetches.
+class PartFolder {
+ public:
+  // What another process left there of the same machine's life counts.
+  static Result<PartFolder> Begin(const std::string& path, FileDescriptor lock) {
+    PartFolder folder(path, std::move(lock));
+    TUNE_RETURN_IF_ERROR(folder.Open());
+    return folder;
+  }
+
+  std::string Tree() const { return path_ + "/tree"; }
+  std::string PathOf(const std::string& file) const { return Tree() + "/" + file; }
+  std::string Incoming(size_t index) const { return path_ + "/incoming/" + std::to_string(index); }
+  bool Has(const DataListing::Object& entry) const {
+    const auto found = there_.find(entry.path);
+    return found != there_.end() && found->second == MarkOf(entry);
+  }
+
+  // What is there of objects that are not listed any more, or are others.
+  Status RemoveOthers(const DataListing& listing) {
+    std::map<std::string, std::string> wanted;
+    for (const DataListing::Object& entry : listing.objects) {
+      wanted.emplace(entry.path, MarkOf(entry));
+    }
+    for (auto it = there_.begin(); it != there_.end();) {
+      const auto found = wanted.find(it->first);
+      if (found != wanted.end() && found->second == it->second) {
+        ++it;
+        continue;
+      }
+      std::error_code error;
+      fs::remove(PathOf(it->first), error);
+      // A folder that had nothing else may be in a file's place.
+      for (fs::path up = fs::path(PathOf(it->first)).parent_path();
+           !error && up != Tree() && fs::is_empty(up, error) && !error; up = up.parent_path()) {
+        fs::remove(up, error);
+      }
+      it = there_.erase(it);
+    }
+    for (const DataListing::Object& entry : listing.objects) {
+      TUNE_RETURN_IF_ERROR(MakeFolder(fs::path(PathOf(entry.path)).parent_path()));
+    }
+    return OkStatus();
+  }
+
+  // The file has come.
+  Status Take(const DataListing::Object& entry, size_t index) {
+    const std::string from = Incoming(index);
+    const std::string to = PathOf(entry.path);
+    if (rename(from.c_str(), to.c_str()) != 0) return ErrnoStatus("cannot write", to);
+    const std::lock_guard lock(*mutex_);
+    there_[entry.path] = MarkOf(entry);
+    journal_ << MarkOf(entry) << ' ' << entry.path << '\0';
+    if (++lines_ % kJournalPause == 0) journal_.flush();
+    return OkStatus();
+  }
+
+  // It becomes `to`, durably.
+  Status Commit(const std::string& to) {
+    journal_.close();
+    const FileDescriptor tree(open(Tree().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!tree.is_open() || syncfs(tree.get()) != 0) return ErrnoStatus("cannot sync", Tree());
+    TUNE_RETURN_IF_ERROR(RenameSynced(Tree(), to));
+    std::error_code error;
+    fs::remove_all(path_, error);
+    return OkStatus();
+  }
+
+ private:
+  PartFolder(std::string path, FileDescriptor lock)
+      : path_(std::move(path)), lock_(std::move(lock)), mutex_(std::make_unique<std::mutex>()) {}
+
+  static std::string MarkOf(const DataListing::Object& entry) {
+    return HashToHex(Xxh64(entry.object.etag + '\0' + std::to_string(entry.object.bytes)));
+  }
+
+  // After a loss of power files may be empty that the journal has.
+  Status Open() {
+    const std::string journal = path_ + "/journal";
+    const std::string text = ReadBytes(journal);
+    const std::string boot = BootId() + '\0';
+    std::error_code error;
+    fs::remove_all(path_ + "/incoming", error);
+    if (text.starts_with(boot)) {
+      Read(std::string_view(text).substr(boot.size()));
+    } else {
+      fs::remove_all(Tree(), error);
+      fs::remove(journal, error);
+    }
+    TUNE_RETURN_IF_ERROR(MakeFolder(Tree()));
+    TUNE_RETURN_IF_ERROR(MakeFolder(path_ + "/incoming"));
+    journal_.open(journal, std::ios::binary | std::ios::app);
+    if (there_.empty()) journal_ << boot;
+    return journal_.good() ? OkStatus() : ErrnoStatus("cannot write", journal);
+  }
+
+  void Read(std::string_view lines) {
+    constexpr size_t kMarkBytes = 16;
+    for (size_t end; (end = lines.find('\0')) != lines.npos; lines.remove_prefix(end + 1)) {
+      const std::string_view line = lines.substr(0, end);
+      if (line.size() < kMarkBytes + 2) continue;
+      const std::string path(line.substr(kMarkBytes + 1));
+      struct stat info = {};
+      const bool is_there = IsFilePath(path) && lstat(PathOf(path).c_str(), &info) == 0;
+      if (is_there) there_[path] = line.substr(0, kMarkBytes);
+    }
+  }
+
+  std::string path_;
+  FileDescriptor lock_;
+  std::map<std::string, std::string> there_;  // Path to mark.
+  std::ofstream journal_;
+  size_t lines_ = 0;
+  std::unique_ptr<std::mutex> mutex_;  // Of the three above.
+};
+
+class DataFetch {
+ public:
+  DataFetch(S3Client& client, const DataListing& listing, PartFolder& folder, const DataNews& news)
+      : client_(client), listing_(listing), folder_(folder), news_(news) {}
+
+  Status Run(const std::stop_token& stop) {
+    TUNE_RETURN_IF_ERROR(folder_.RemoveOthers(listing_));
+    progress_ = {0, static_cast<int64_t>(listing_.objects.size()), 0, listing_.bytes};
+    left_ = std::vector<std::atomic<int64_t>>(listing_.objects.size());
+    std::vector<Piece> pieces;
+    int64_t to_come = 0;
+    for (size_t i = 0; i < listing_.objects.size(); ++i) {
+      const DataListing::Object& entry = listing_.objects[i];
+      if (folder_.Has(entry)) {
+        ++progress_.files;
+        progress_.bytes += entry.object.bytes;
+        continue;
+      }
+      to_come += entry.object.bytes;
+      const int64_t parts = std::max<int64_t>(
+          1, (entry.object.bytes + limits::kS3PartBytes - 1) / limits::kS3PartBytes);
+      left_[i] = parts;
+      for (int64_t part = 0; part < parts; ++part) pieces.push_back({i, part, parts});
+    }
+    TUNE_RETURN_IF_ERROR(CheckRoom(to_come));
+    if (news_.on_progress) news_.on_progress(progress_);
+    return SideBySide(
+        pieces.size(), kObjectsAtOnce, stop,
+        [&](size_t index, const std::stop_token& end) { return Bring(pieces[index], end); });
+  }
+
+ private:
+  struct Piece {
+    size_t index = 0;  // The object's.
+    int64_t part = 0;
+    int64_t parts = 1;
+  };
+
+  Status CheckRoom(int64_t bytes) const {
+    const std::optional<DiskRoom> room = FindDiskRoom(folder_.Tree());
+    if (!room || room->free_bytes >= bytes) return OkStatus();
+    return ResourceExhausted("the data need " + std::to_string(bytes) + " bytes in " +
+                             folder_.Tree() + ", whose disk has " +
+                             std::to_string(room->free_bytes) + " free");
+  }
+
+  Status Bring(const Piece& piece, const std::stop_token& stop) {
+    const DataListing::Object& entry = listing_.objects[piece.index];
+    const int64_t begin = piece.part * limits::kS3PartBytes;
+    const int64_t bytes = std::min(limits::kS3PartBytes, entry.object.bytes - begin);
+    TUNE_ASSIGN_OR_RETURN(const std::string text, Fetch(entry, begin, bytes, stop));
+    const std::string path = folder_.Incoming(piece.index);
+    const FileDescriptor out(open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    if (!out.is_open()) return ErrnoStatus("cannot write", path);
+    for (size_t at = 0; at < text.size();) {
+      const ssize_t count = pwrite(out.get(), text.data() + at, text.size() - at,
+                                   static_cast<off_t>(begin) + static_cast<off_t>(at));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return ErrnoStatus("cannot write", path);
+      at += static_cast<size_t>(count);
+    }
+    if (--left_[piece.index] > 0) return OkStatus();
+    if (fchmod(out.get(), 0444) != 0) return ErrnoStatus("cannot write", path);
+    TUNE_RETURN_IF_ERROR(folder_.Take(entry, piece.index));
+    const std::lock_guard lock(mutex_);
+    ++progress_.files;
+    progress_.bytes += entry.object.bytes;
+    if (news_.on_progress) news_.on_progress(progress_);
+    return OkStatus();
+  }
+
+  // The ETag of an object that the store has encrypted looks like an MD5 and is none: what comes
+  // twice is what is there.
+  Result<std::string> Fetch(const DataListing::Object& entry, int64_t begin, int64_t bytes,
+                            const std::stop_token& stop) {
+    const bool is_told = MayBeMd5(entry.object.etag) && bytes == entry.object.bytes;
+    std::string md5;
+    for (std::string text;;) {
+      S3Client::RangeTaker taker{[&text] { text.clear(); },
+                                 [&text](std::string_view came) {
+                                   text += came;
+                                   return true;
+                                 }};
+      taker.etag = entry.object.etag;
+      text.reserve(static_cast<size_t>(bytes));
+      TUNE_RETURN_IF_ERROR(client_.GetRange(entry.object.key, begin, bytes, taker, stop));
+      if (!is_told) return text;
+      std::string came = Md5Hex(text);
+      if (entry.object.etag.compare(1, came.size(), came) == 0 || came == md5) return text;
+      md5 = std::move(came);
+    }
+  }
+
+  S3Client& client_;
+  const DataListing& listing_;
+  PartFolder& folder_;
+  const DataNews& news_;
+  std::vector<std::atomic<int64_t>> left_;  // Parts of each object that have not come.
+  std::mutex mutex_;
+  DataProgress progress_;
+};
+
+// The turn to fetch what lies at `path`; nothing: another process has made `wanted` meanwhile.
+Result<std::optional<FileDescriptor>> AwaitTurn(const std::string& path, const std::string& wanted,
+                                                const DataNews& news, const std::stop_token& stop) {
+  bool has_told = false;
+  while (true) {
+    TUNE_RETURN_IF_ERROR(MakeFolder(path));
+    FileDescriptor lock = OpenFolder(path);
+    if (lock.is_open() && LockFolder(lock, LOCK_EX) != FolderLock::kTheirs &&
+        IsFolderAt(lock, path)) {
+      return std::optional(std::move(lock));
+    }
+    std::error_code error;
+    if (fs::exists(wanted, error)) return std::optional<FileDescriptor>();
+    if (lock.is_open() && !std::exchange(has_told, true) && news.on_line) {
+      news.on_line("another worker of this machine fetches it");
+    }
+    if (!WaitUnlessStopped(kTurnPause, stop)) return Unavailable("given up");
+  }
+}
+
+}  // namespace
+
+Result<DataListing> ListData(S3Client& client, const std::string& key,
+                             const std::stop_token& stop) {
+  const std::string before = key.empty() ? "" : key + "/";
+  DataListing listing;
+  TUNE_ASSIGN_OR_RETURN(std::vector<S3Object> objects, client.List(before, stop));
+  // What some programs make in a folder's place.
+  std::erase_if(objects, [](const S3Object& object) { return object.key.ends_with('/'); });
+  for (S3Object& object : objects) {
+    std::string path = object.key.substr(before.size());
+    listing.objects.push_back({std::move(path), std::move(object)});
+  }
+  if (objects.empty() && !key.empty()) {
+    TUNE_ASSIGN_OR_RETURN(std::vector<S3Object> others, client.List(key, stop));
+    for (S3Object& object : others) {
+      if (object.key != key) continue;
+      listing.is_one = true;
+      listing.objects.push_back({key.substr(key.rfind('/') + 1), std::move(object)});
+    }
+  }
+  if (listing.objects.empty()) {
+    return NotFound(UrlOf(client, key) + " at " + client.Describe() +
+                    ": there is no object of that name, nor below it");
+  }
+  std::sort(listing.objects.begin(), listing.objects.end(),
+            [](const auto& a, const auto& b) { return a.path < b.path; });
+  TUNE_RETURN_IF_ERROR(CheckPaths(client, key, listing));
+  Sha256 hash;
+  hash.Add(client.Describe() + '\0' + key + '\0');
+  for (const DataListing::Object& entry : listing.objects) {
+    listing.bytes += entry.object.bytes;
+    hash.Add(entry.path + '\0' + std::to_string(entry.object.bytes) + '\0' + entry.object.etag +
+             '\0');
+  }
+  listing.hash = hash.Finish();
+  return listing;
+}
+
+Result<BroughtData> BringData(S3Client& client, const std::string& key, const std::string& cache,
+                              const DataNews& news, const std::stop_token& stop) {
+  const std::string parent = cache + "/data";
+  TUNE_RETURN_IF_ERROR(MakePrivateFolder(parent));
+  const std::string address = client.Describe() + '\0' + key;
+  const std::string part = parent + "/" + HashToHex(Xxh64(address)) + ".part";
+  for (int listings = 1; listings <= kListingsMax; ++listings) {
+    TUNE_ASSIGN_OR_RETURN(const DataListing listing, ListData(client, key, stop));
+    const std::string path = parent + "/" + listing.hash;
+    const auto hold = [&]() -> Result<std::optional<BroughtData>> {
+      TUNE_ASSIGN_OR_RETURN(std::optional<FileDescriptor> held, HoldFolder(path));
+      if (!held) return std::optional<BroughtData>();
+      if (IsWhole(path, listing)) {
+        const std::string what = listing.is_one ? "/" + listing.objects.front().path : "";
+        return std::optional(BroughtData{path + what, listing.hash, *std::move(held)});
+      }
+      held.reset();
+      RemoveUnlessHeld(path);
+      std::error_code error;
+      if (!fs::exists(path, error)) return std::optional<BroughtData>();
+      return FailedPrecondition(path + " was changed by a program that used it, and is in use");
+    };
+    TUNE_ASSIGN_OR_RETURN(std::optional<BroughtData> here, hold());
+    if (here) return *std::move(here);
+    TUNE_ASSIGN_OR_RETURN(std::optional<FileDescriptor> turn, AwaitTurn(part, path, news, stop));
+    TUNE_ASSIGN_OR_RETURN(here, hold());
+    if (here) return *std::move(here);
+    if (!turn) continue;
+    TUNE_ASSIGN_OR_RETURN(PartFolder folder, PartFolder::Begin(part, *std::move(turn)));
+    const Status fetched = DataFetch(client, listing, folder, news).Run(stop);
+    const bool has_changed = fetched.code() == StatusCode::kFailedPrecondition ||
+                             fetched.code() == StatusCode::kNotFound;
+    if (has_changed) {
+      if (news.on_line) news.on_line("it changed while it was fetched: " + fetched.message());
+      continue;
+    }
+    TUNE_RETURN_IF_ERROR(fetched);
+    TUNE_RETURN_IF_ERROR(folder.Commit(path));
+    TUNE_ASSIGN_OR_RETURN(here, hold());
+    if (here) return *std::move(here);
+  }
+  return Unavailable(UrlOf(client, key) + " changes all the time: it was listed " +
+                     Counted(kListingsMax, "time") +
+                     ", and each time an object was another one "
+                     "when it was fetched");
+}
+
+}  // namespace tune
