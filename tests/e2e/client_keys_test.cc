@@ -163,17 +163,17 @@ TEST_F(ClientKey, OneThatIsRevokedOrHasExpiredCountsNoMoreAlsoForWhoFollows) {
 }
 
 TEST_F(ClientKey, WhatIsAskedWithoutAHeadIsWrittenDownToo) {
+  // A variable of a job does not say who asks.
+  const ProgramResult forged =
+      RunTune(there_, {"submit", "--env", "TUNE_ASKS_FOR=admin root", "--", "true"});
+  EXPECT_NE(forged.exit_status, 0);
+  EXPECT_THAT(forged.err, HasSubstr("TUNE_ASKS_FOR"));
   RunTune(there_, {"submit", "--name", "over", "--", "true"});
   head_->Signal(SIGTERM);
   head_->Wait();
   EXPECT_TRUE(Succeeded(RunTune(there_, {"note", "over", "mine"})));
   EXPECT_TRUE(Succeeded(RunTune(there_, {"delete", "over", "--yes"})));
   EXPECT_EQ(Query(there_, "select sweep, change, role from changes"), Rows{"over|delete|"});
-  // A variable of a job does not say who asks.
-  const ProgramResult forged =
-      RunTune(there_, {"submit", "--env", "TUNE_ASKS_FOR=admin root", "--", "true"});
-  EXPECT_NE(forged.exit_status, 0);
-  EXPECT_THAT(forged.err, HasSubstr("TUNE_ASKS_FOR"));
 }
 
 TEST_F(ClientKey, TheSameIdOfTwoPeopleIsTwoJobs) {
@@ -238,6 +238,16 @@ TEST_F(ClientKey, LoginKeepsAHeadUnderANameForItsOwnerAlone) {
   EXPECT_THAT(login(stranger, {"lab"}).err, HasSubstr("open the address with the key"));
   EXPECT_THAT(login("lab", {"lab"}).err, HasSubstr("the address"));
   EXPECT_THAT(login(ada, {"../lab"}).err, HasSubstr("expected a word"));
+  // A folder into which others may write is left as it is.
+  const TestFolder open;
+  std::filesystem::create_directory(config_ / "x");
+  setenv("XDG_CONFIG_HOME", (config_ / "x").c_str(), 1);
+  std::filesystem::create_directory(config_ / "x/tune");
+  std::filesystem::create_directory_symlink(open.path(), config_ / "x/tune/heads");
+  std::filesystem::permissions(open.path(), std::filesystem::perms::all);
+  EXPECT_THAT(login(ada, {"lab"}).err, HasSubstr("can be written by other users"));
+  EXPECT_EQ(std::filesystem::status(open.path()).permissions(), std::filesystem::perms::all);
+  setenv("XDG_CONFIG_HOME", config_.path().c_str(), 1);
   EXPECT_EQ(Ask("lab", {"list", "--names"}).exit_status, 0);
   EXPECT_THAT(Ask("lib", {"list"}).err, HasSubstr("(lab)"));
   EXPECT_TRUE(Succeeded(login("", {"lab", "--forget"})));

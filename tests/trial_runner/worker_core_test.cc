@@ -828,7 +828,8 @@ TEST_F(WorkerCoreTest, WithoutATunerForAWholeLeaseItEndsWithItsTrials) {
   const std::vector<std::string> effects = Effects();
   ASSERT_GE(effects.size(), 3u);
   EXPECT_THAT(effects[effects.size() - 3],
-              HasSubstr("nothing was heard of the tuner for 1 min 00 s; its trials are ended, and so is this worker"));
+              HasSubstr("nothing was heard of the tuner for 1 min 00 s; its trials are ended, and "
+                        "so is this worker"));
   EXPECT_EQ(effects[effects.size() - 2], "kill 1");
   EXPECT_EQ(effects.back(), "exit 1");
   EXPECT_EQ(now_.us, begin.us + Seconds(60).us);

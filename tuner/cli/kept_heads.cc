@@ -1,7 +1,6 @@
 #include "tuner/cli/kept_heads.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "core/posix/durable_file.h"
 #include "core/posix/environment.h"
 #include "core/posix/file_descriptor.h"
+#include "core/posix/private_folder.h"
 #include "tuner/cli/text_table.h"
 
 namespace tune {
@@ -72,8 +72,7 @@ Status CheckHeadName(const std::string& name) {
 Result<std::string> KeepHead(const std::string& name, const std::string& address) {
   TUNE_RETURN_IF_ERROR(CheckHeadName(name));
   TUNE_ASSIGN_OR_RETURN(const std::string folder, KeptHeadsFolder());
-  TUNE_RETURN_IF_ERROR(MakeFolderSynced(folder));
-  (void)chmod(folder.c_str(), 0700);
+  TUNE_RETURN_IF_ERROR(MakePrivateFolder(folder));
   const std::string path = folder + "/" + name;
   const std::string beside = folder + "/." + name + "." + std::to_string(getpid());
   unlink(beside.c_str());

@@ -18,7 +18,8 @@ Result<std::string> KeptHeadsFolder();
 // kInvalidArgument: no plain word that could name a file.
 Status CheckHeadName(const std::string& name);
 
-// In the place of the one of that name. Returns the file's path.
+// In the place of the one of that name. Returns the file's path. kFailedPrecondition: others may
+// write into the folder.
 Result<std::string> KeepHead(const std::string& name, const std::string& address);
 // kNotFound names those that there are.
 Status ForgetHead(const std::string& name);

@@ -138,6 +138,15 @@ Asker AskerOf(const PageCaller& caller) {
   return {may_change ? caller.name : "", caller.role == PageRole::kAdmin};
 }
 
+// What tells whose a request is.
+HttpRequest KeysOf(const HttpRequest& request) {
+  HttpRequest keys;
+  keys.host = request.host;
+  keys.authorization = request.authorization;
+  keys.cookie = request.cookie;
+  return keys;
+}
+
 // Whose key was sent.
 HttpAnswer MeAnswer(const PageCaller& caller) {
   Value me = Value::MakeMap();
@@ -196,11 +205,7 @@ Status Serve(const UiOptions& options, std::ostream& out, std::ostream& err) {
     if (std::optional<HttpAnswer> stopped = guard.Stop(request)) return *std::move(stopped);
     const PageCaller caller = guard.CallerOf(request);
     const AskingFor asking(AskerOf(caller));
-    HttpRequest later;  // What tells whose it is.
-    later.host = request.host;
-    later.authorization = request.authorization;
-    later.cookie = request.cookie;
-    const auto is_let_in = [&guard, later] {
+    const auto is_let_in = [&guard, later = KeysOf(request)] {
       return guard.CallerOf(later).role != PageRole::kStranger;
     };
     if (IsForPrograms(request.path)) {
