@@ -71,19 +71,24 @@ class Head:
         self.process.wait()
 
 
-def over_http(programs: pathlib.Path, folder: pathlib.Path, jobs: int) -> None:
-    """From another machine: the address of the head's page alone, and a folder that it does not run in."""
-    here = folder / "laptop"
+def over_http(programs: pathlib.Path, folder: pathlib.Path, jobs: int, waits: bool) -> None:
+    """From another machine: the address of the head's page alone, and a folder that it does not run in.
+
+    waits: there is no worker, so that no job runs beside the submissions.
+    """
+    here = folder / ("waiting" if waits else "laptop")
     here.mkdir()
     (here / "train.py").write_text("print('hi')\n", encoding="utf-8")
-    head = Head(programs, folder / "http.db", "--cpus", "2", "--http", "127.0.0.1:0")
+    place = ("--cpus", "0", "--listen", "127.0.0.1:0") if waits else ("--cpus", "2")
+    head = Head(programs, folder / (here.name + ".db"), *place, "--http", "127.0.0.1:0")
     log = head.db.with_suffix(".log")
     while "the page of" not in log.read_text(encoding="utf-8"):
         time.sleep(0.005)
     address = re.search(r"http://\S+", log.read_text(encoding="utf-8")).group()
-    run = [head.tune, "--head", address, "submit", "--", "echo", "hi"]
+    run = [head.tune, "--head", address, "submit", *(["--no-wait"] if waits else []), "--", "echo", "hi"]
     times = [timed(lambda: subprocess.run(run, cwd=here, check=True, capture_output=True)) for _ in range(20)]
-    print(f"tune --head submit -- echo hi, to its end: {1000 * statistics.median(times):.0f} ms")
+    if not waits:
+        print(f"tune --head submit -- echo hi, to its end: {1000 * statistics.median(times):.0f} ms")
     # The folder is there by now.
     connection = sqlite3.connect(f"file:{head.db}?mode=ro", uri=True)
     spec, base_dir, provenance = connection.execute("select spec, base_dir, provenance from experiments order by id limit 1").fetchone()
@@ -103,7 +108,8 @@ def over_http(programs: pathlib.Path, folder: pathlib.Path, jobs: int) -> None:
             if "ok" not in answer:
                 raise SystemExit(str(answer))
 
-    print(f"{jobs} jobs submitted one by one over HTTP: {jobs / timed(submit_all):.0f}/s")
+    beside = "none of them run" if waits else "beside those that run"
+    print(f"{jobs} jobs submitted one by one over HTTP, {beside}: {jobs / timed(submit_all):.0f}/s")
     client.close()
     head.end()
 
@@ -142,7 +148,8 @@ def main() -> None:
             print(f"tune {command[0]} of {options.jobs + 20}: {1000 * statistics.median(times):.0f} ms")
         head.end()
 
-        over_http(options.bin, pathlib.Path(folder), options.jobs)
+        for waits in (False, True):
+            over_http(options.bin, pathlib.Path(folder), options.jobs, waits)
 
         db = pathlib.Path(folder) / "many.db"
         trials = "select count(*) from attempts where outcome = 'running'"
