@@ -45,7 +45,8 @@ class TokenList {
   const TokenRecord* FindByKey(std::string_view key_hash) const;
 
   // Forgets tokens that have been invalid for thirty days, and at limits::kJoinTokensMax all that
-  // are invalid. kResourceExhausted where so many are valid; kFailedPrecondition when the id or the key is there already.
+  // are invalid. kResourceExhausted where so many are valid; kFailedPrecondition when the id or the
+  // key is there already.
   Status Add(TokenRecord record);
   // kNotFound names what there is. Revoking twice keeps the first time.
   Status Revoke(std::string_view id, Instant now);
