@@ -109,6 +109,7 @@ class Head {
   Status LookAtLocalWorker();
   void LookAtPage();
   void SayNews();
+  void LeaveEnded();
 
   const HeadCommandOptions& options_;
   std::optional<HeldCluster> cluster_;  // Until the pools have it.
@@ -176,15 +177,19 @@ Status Head::Open() {
 }
 
 Status Head::Step() {
-  Status step = tuner_->Step(clock_.Now() + kLookEvery);
-  if (step.ok()) step = control_->Serve();
-  if (!step.ok()) return step;
-  SayNews();
+  TUNE_RETURN_IF_ERROR(tuner_->Step(clock_.Now() + kLookEvery));
+  LeaveEnded();  // Before anybody is served who has read that one is over.
+  TUNE_RETURN_IF_ERROR(control_->Serve());
+  LeaveEnded();
   LookAtPage();
-  for (const EndOfExperiment& end : tuner_->TakeEnded()) sweeps_->Leave(end);
   if (!tuner_->is_held()) TUNE_RETURN_IF_ERROR(sweeps_->Look());
   if (pools_ != nullptr && !tuner_->is_held()) TUNE_RETURN_IF_ERROR(pools_->Look());
   return LookAtLocalWorker();
+}
+
+void Head::LeaveEnded() {
+  SayNews();
+  for (const EndOfExperiment& end : tuner_->TakeEnded()) sweeps_->Leave(end);
 }
 
 void Head::SayNews() {
