@@ -41,6 +41,7 @@ void SimulatedTrial::OnLine(std::string_view line) {
                                    message.status().message());
   }
   if (const auto* const start = std::get_if<TrialStart>(&*message)) return Begin(*start);
+  if (std::holds_alternative<LeaveWithin>(*message)) return OnSigterm();
   if (!start_ || !awaits_answer_) return;  // Of a temper that does not wait.
   awaits_answer_ = false;
   const ReportAnswer answer = std::get<ReportAnswer>(*message);

@@ -142,13 +142,15 @@ void SimulatedWorker::LoseDevice(int64_t place) {
   });
 }
 
-// A trial is seen to use some of its device's memory, seldom more than its part.
+// A trial is seen to use some of its device's memory, seldom more than its part; never where trials
+// must end as in an undisturbed run, which draws other uses.
 void SimulatedWorker::SeeDeviceUse(ProcessId process) {
   const auto found = processes_.find(process);
   if (found == processes_.end() || found->second.slices.empty()) return;
   const DeviceSlice& slice = found->second.slices.front();
   if (slice.memory_bytes == 0 || random_.NextBelow(4) != 0) return;
-  const auto most = static_cast<uint64_t>(slice.memory_bytes) * (random_.NextBelow(8) == 0 ? 2 : 1);
+  const bool is_greedy = random_.NextBelow(8) == 0 && !environment_.swarm.is_order_free;
+  const auto most = static_cast<uint64_t>(slice.memory_bytes) * (is_greedy ? 2 : 1);
   DevicesSeen seen;
   seen.by_process = {{process, {slice.device, static_cast<int64_t>(1 + random_.NextBelow(most))}}};
   core_->OnDevicesSeen(seen, Now());
