@@ -14,6 +14,9 @@ Status NotFound(std::string message) { return Status(StatusCode::kNotFound, std:
 Status FailedPrecondition(std::string message) {
   return Status(StatusCode::kFailedPrecondition, std::move(message));
 }
+Status PermissionDenied(std::string message) {
+  return Status(StatusCode::kPermissionDenied, std::move(message));
+}
 Status Unavailable(std::string message) {
   return Status(StatusCode::kUnavailable, std::move(message));
 }

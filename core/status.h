@@ -19,6 +19,7 @@ enum class StatusCode {
   kNotFound,            // What was named does not exist.
   kFailedPrecondition,  // Right in itself, impossible in the present state (another tuner holds the
                         // database).
+  kPermissionDenied,    // Not for whoever asks: his key says so.
   kUnavailable,         // May work when tried again: a lost connection, a busy database.
   kResourceExhausted,   // Disk or memory is full; retryable once there is room.
   kDataLoss,            // Stored bytes are not what was written.
@@ -49,6 +50,7 @@ inline Status OkStatus() { return Status(); }
 Status InvalidArgument(std::string message);
 Status NotFound(std::string message);
 Status FailedPrecondition(std::string message);
+Status PermissionDenied(std::string message);
 Status Unavailable(std::string message);
 Status ResourceExhausted(std::string message);
 Status DataLoss(std::string message);

@@ -42,6 +42,7 @@ tune_library(tune_page
     ${CMAKE_CURRENT_LIST_DIR}/cli/client_keys.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/command_output.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/kept_heads.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/interrupt_words.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/login_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/outward_host.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/own_file.cc

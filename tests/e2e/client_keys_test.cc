@@ -95,12 +95,15 @@ TEST_F(ClientKey, AUserSubmitsAndChangesWhatIsHisOwnAndNothingElse) {
   Refused(bob, {"set", "long", "priority=5"}, "long is ada's");
   Refused(bob, {"note", "long", "mine"}, "long is ada's");
   Refused(bob, {"delete", "long", "--yes"}, "long is ada's");
+  EXPECT_TRUE(Succeeded(Ask(ada, {"note", "long", "--tag", "team=vision", "of today"})));
+  EXPECT_THAT(Ask(bob, {"note", "long"}).out, HasSubstr("team=vision"));
   Refused(ada, {"set", "long", "owner=bob"}, "an owner is changed by an admin's key alone");
   Refused(ada, {"drain", "local"}, "workers are let go by an admin's key alone");
   EXPECT_TRUE(Succeeded(Ask(ada, {"set", "long", "priority=5"})));
   EXPECT_TRUE(Succeeded(Ask(ada, {"stop", "long", "--now"})));
   EXPECT_EQ(Query(there_, "select sweep, change, \"by\", role from changes order by id"),
-            (Rows{"long|set priority=5|ada|user", "long|stop now|ada|user"}));
+            (Rows{"long|note tag team=vision text|ada|user", "long|set priority=5|ada|user",
+                  "long|stop now|ada|user"}));
   const std::string status = Ask(bob, {"status", "long"}).out;
   EXPECT_THAT(status, HasSubstr("stop now, by ada (user)"));
   EXPECT_THAT(status, HasSubstr("set priority=5, by ada (user)"));
@@ -124,7 +127,9 @@ TEST_F(ClientKey, AViewerLooksAndAnAdminChangesAll) {
   EXPECT_EQ(Ask(ada, {"submit", "--no-wait", "--name", "long", "--", "sleep", "1000"}).out,
             "long\n");
   EXPECT_THAT(Ask(viewer, {"jobs", "--format", "csv"}).out, HasSubstr("long,"));
+  EXPECT_TRUE(Succeeded(Ask(viewer, {"note", "long"}))) << "shows it";
   Refused(viewer, {"stop", "long"}, "changes nothing");
+  Refused(viewer, {"note", "long", "mine"}, "changes nothing");
   Refused(viewer, {"submit", "--", "true"}, "changes nothing");
   EXPECT_TRUE(Succeeded(Ask(root, {"set", "long", "owner=bob"})));
   Refused(ada, {"stop", "long", "--now"}, "long is bob's");
@@ -147,6 +152,8 @@ TEST_F(ClientKey, OneThatIsRevokedOrHasExpiredCountsNoMoreAlsoForWhoFollows) {
   while (!HasPrinted("tick")) {
   }
   EXPECT_TRUE(Succeeded(RunTune(there_, {"tokens", "revoke", IdOf(ada)})));
+  EXPECT_THAT(RunTune(there_, {"tokens", "revoke", IdOf(ada)}).err,
+              HasSubstr(IdOf(ada) + " was revoked already, at "));
   const ProgramResult followed = follower.Wait();
   EXPECT_EQ(followed.exit_status, 2);
   EXPECT_THAT(followed.err, HasSubstr("the key counts no more"));
@@ -263,11 +270,14 @@ TEST_F(ClientKey, RunOnAHeadElsewhereIsSubmittedAndWatched) {
   const ProgramResult ran = Ask(ada, {"run", "space.yaml", "--samples", "3", "--seed", "7"});
   EXPECT_TRUE(Succeeded(ran));
   EXPECT_THAT(ran.out, HasSubstr("space FINISHED: 3 trials"));
+  EXPECT_THAT(ran.out, HasSubstr("tune results space")) << "its database is not here";
   EXPECT_EQ(Query(there_, "select status, samples, seed from experiments"), Rows{"FINISHED|3|7"});
   EXPECT_FALSE(std::filesystem::exists(here_ / "tune.db"));
   EXPECT_EQ(Ask(ada, {"run", "space.yaml", "--detach", "--name", "later"}).out, "later\n");
-  const ProgramResult checked = Ask(ada, {"run", "space.yaml", "--dry-run"});
-  EXPECT_TRUE(Succeeded(checked));
+  const ProgramResult checked =
+      Ask(ada, {"run", "space.yaml", "--set", "resources.gpu=8", "--dry-run"});
+  EXPECT_TRUE(Succeeded(checked)) << "the head may have what this machine has not";
+  EXPECT_THAT(checked.out, HasSubstr("those of the head at " + place_));
   EXPECT_EQ(Query(there_, "select count(*) from experiments"), Rows{"2"});
   Refused(ada, {"run", "space.yaml", "--cpus", "2"},
           "--cpus: is of a sweep with workers of its own");

@@ -162,6 +162,17 @@ TEST_F(RemoteHead, WhatAProgramWritesBesideItsCodeIsToldToStayThere) {
                                  "words.txt beside its code"));
 }
 
+TEST_F(RemoteHead, CtrlCEndsWhoFollowsAJobAndSaysThatItGoesOn) {
+  Program follower(here_, "tune", {"submit", "--name", "long", "--", "sleep", "1000"});
+  ASSERT_TRUE(follower.WaitForText("job long"));
+  WaitForRows(there_, "select status from trials", {"RUNNING"});
+  follower.Signal(SIGINT);
+  const ProgramResult left = follower.Wait();
+  EXPECT_EQ(left.exit_status, 130);
+  EXPECT_THAT(left.err, HasSubstr("the job goes on: tune logs long -f shows it again"));
+  EXPECT_EQ(Query(there_, "select status from trials"), Rows{"RUNNING"});
+}
+
 TEST_F(RemoteHead, WhoFollowsAJobMissesNothingWhenTheHeadIsKilled) {
   Start();
   here_.Write("count.sh",

@@ -36,7 +36,9 @@ constexpr ControlVerb kTelling[] = {
 TEST(Asker, AUserChangesWhatIsHisOwnAlone) {
   for (const ControlVerb verb : kOfASweep) {
     EXPECT_TRUE(MayAsk(Asked(verb, kAda), "ada").ok()) << ControlVerbName(verb);
-    EXPECT_THAT(MayAsk(Asked(verb, kAda), "bob").message(), HasSubstr("food11 is bob's"));
+    const Status of_another = MayAsk(Asked(verb, kAda), "bob");
+    EXPECT_EQ(of_another.code(), StatusCode::kPermissionDenied);
+    EXPECT_THAT(of_another.message(), HasSubstr("food11 is bob's"));
     EXPECT_THAT(MayAsk(Asked(verb, kAda), "").message(), HasSubstr("food11 is nobody's"));
   }
   EXPECT_TRUE(MayAsk(Asked(ControlVerb::kSubmit, kAda), "").ok());

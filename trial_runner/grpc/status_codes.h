@@ -19,6 +19,8 @@ inline grpc::Status ToGrpc(const Status& status) {
       return {grpc::StatusCode::NOT_FOUND, status.message()};
     case StatusCode::kFailedPrecondition:
       return {grpc::StatusCode::FAILED_PRECONDITION, status.message()};
+    case StatusCode::kPermissionDenied:
+      return {grpc::StatusCode::PERMISSION_DENIED, status.message()};
     case StatusCode::kUnavailable:
       return {grpc::StatusCode::UNAVAILABLE, status.message()};
     case StatusCode::kResourceExhausted:

@@ -131,7 +131,11 @@ Status TokenList::Add(TokenRecord record) {
 Status TokenList::Revoke(std::string_view id, Instant now) {
   TokenRecord* const record = Find(id);
   if (record != nullptr) {
-    if (!record->revoked_at) record->revoked_at = now;
+    if (record->revoked_at) {
+      return FailedPrecondition("token " + record->id + " was revoked already, at " +
+                                FormatInstant(*record->revoked_at));
+    }
+    record->revoked_at = now;
     return OkStatus();
   }
   std::string known;

@@ -73,7 +73,8 @@ ClientApi::ClientApi(std::string db_path, std::string program_dir, const Clock& 
 HttpAnswer ClientApi::Answer(const HttpRequest& request, const Client& client) {
   const bool is_package = request.path.starts_with(kPackagesPath);
   if (request.method != "POST" && !(is_package && request.method == "GET")) {
-    return ErrorAnswer(405, is_package ? "expected GET or POST" : "expected POST");
+    return is_package ? WrongMethod("expected GET or POST", "GET, POST")
+                      : WrongMethod("expected POST", "POST");
   }
   Result<HttpAnswer> answer = NotFound("there is nothing at this address");
   if (request.path == kCommandsPath) {

@@ -24,6 +24,7 @@ inline int Complain(const Status& status, std::ostream& err) {
     case StatusCode::kInvalidArgument:
     case StatusCode::kNotFound:
     case StatusCode::kFailedPrecondition:
+    case StatusCode::kPermissionDenied:
       return 2;
     default:
       return 1;

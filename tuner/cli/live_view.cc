@@ -238,7 +238,12 @@ std::string RenderSummary(const SweepSummary& summary) {
                   "experiment = " +
                       std::to_string(summary.experiment) + " and status <> 'ERROR' order by " +
                       BestFirstSql(summary.mode);
-  text += "more            sqlite3 " + ShellQuoted(summary.db_path) + " \"" + query + "\"\n";
+  // The database of a head elsewhere is not at hand.
+  const bool is_elsewhere = !EnvironmentText(kRemoteWidth).empty();
+  text += "more            " +
+          (is_elsewhere ? ShellCommand("results", summary.name, summary.db_path)
+                        : "sqlite3 " + ShellQuoted(summary.db_path) + " \"" + query + "\"") +
+          "\n";
   const bool has_ended = summary.status == "FINISHED" || summary.status == "STOPPED";
   if (!has_ended && !summary.resume_line.empty())
     text += "go on with      " + summary.resume_line + "\n";

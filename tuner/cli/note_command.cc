@@ -83,6 +83,7 @@ Result<Lines> WriteLabels(const std::string& db_path, const FoundSweep& sweep,
     request.verb = ControlVerb::kNote;
     request.sweep = sweep.name;
     request.by = AsksFor();
+    request.labels = change;
     TUNE_ASSIGN_OR_RETURN(const int64_t record,
                           store->RecordChange(ChangeOf(request, clock.Now())));
     const Result<SweepLabels> labels = store->Label(sweep.name, change);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "core/time.h"
 #include "tuner/cli/command_output.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/interrupt_words.h"
 #include "tuner/cli/remote_files.h"
 
 namespace tune {
@@ -59,6 +61,20 @@ bool IsPlainName(const std::string& text) {
          text.find('/') == std::string::npos;
 }
 
+// What Ctrl-C leaves as it is.
+std::string WhatGoesOn(const std::vector<std::string>& arguments) {
+  const std::string& verb = arguments.front();
+  std::string names;
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    if (!arguments[i].starts_with('-')) names += " " + ShellQuoted(arguments[i]);
+  }
+  if (verb == "wait") return "what it waits for goes on";
+  const std::string again = "tune " + verb + names + (verb == "logs" ? " -f" : "");
+  return std::string(verb == "logs" ? "the job" : "detached; the sweep") +
+         " goes on: " + PrintableLines(again) + " shows it again, tune stop" +
+         PrintableLines(names) + " ends it";
+}
+
 std::string BodyOf(const std::vector<std::string>& arguments, int width) {
   Value list = Value::MakeList();
   for (const std::string& argument : arguments) list.AsList().emplace_back(argument);
@@ -79,6 +95,8 @@ Status ErrorOfReply(const HttpReply& reply) {
   switch (reply.status) {
     case 400:
       return InvalidArgument(text);
+    case 403:
+      return PermissionDenied(text);
     case 503:
       return Unavailable(text);
     case 507:
@@ -90,7 +108,8 @@ Status ErrorOfReply(const HttpReply& reply) {
 
 Result<RemoteKind> CheckRemoteCommand(const std::vector<std::string>& arguments) {
   const std::string name = arguments.empty() ? "" : arguments.front();
-  const bool tells = IsAmong(kTelling, name);
+  const bool shows_note = name == "note" && arguments.size() == 2;  // Its NAME alone.
+  const bool tells = IsAmong(kTelling, name) || shows_note;
   if (!tells && !IsAmong(kActing, name)) {
     return InvalidArgument("tune " + name +
                            " works on a database of this machine, and not on a head elsewhere "
@@ -149,6 +168,8 @@ int RunRemoteCommand(const HttpPlace& head, const std::vector<std::string>& said
                                  if (read.ok()) read = files->Take(reader.files(), piece);
                                });
     HttpClient client(head, kPatience);
+    std::optional<InterruptWords> on_interrupt;
+    if (follows) on_interrupt.emplace(WhatGoesOn(arguments));
     const Result<HttpReply> reply =
         client.PostAndTake("/api/v1/commands", "application/json", BodyOf(arguments, width),
                            [&](std::string_view piece) {
@@ -157,6 +178,7 @@ int RunRemoteCommand(const HttpPlace& head, const std::vector<std::string>& said
                              if (read.ok()) read = taken;
                              return read.ok() && !out.fail();
                            });
+    on_interrupt.reset();
     if (read.ok() && reader.exit_status()) {
       const Status kept = files->Keep();
       return kept.ok() ? *reader.exit_status() : Complain(kept, err);
@@ -174,7 +196,10 @@ int RunRemoteCommand(const HttpPlace& head, const std::vector<std::string>& said
           << std::endl;
     }
     if (!may_try) return Complain(status.At("head " + head.address.ToText()), err);
-    if (!wait(kLookAgainEvery)) return kExitLeft;
+    if (!wait(kLookAgainEvery)) {
+      err << WhatGoesOn(arguments) << std::endl;
+      return kExitLeft;
+    }
   }
 }
 

@@ -54,16 +54,6 @@ std::string TrialsText(int64_t trials, int64_t samples) {
   return text;
 }
 
-void PrintPlan(const ExperimentSpec& spec, int64_t trial_count, uint64_t seed,
-               const SweepSurroundings& surroundings) {
-  std::cout << "dry run: " << spec.name << " would start with seed " << seed << "\n"
-            << "  trials     " << TrialsText(trial_count, spec.samples) << "\n  metric     "
-            << DescribeObjectives(spec.objectives()) << "\n  scheduler  " << SchedulerText(spec)
-            << "\n  each needs " << DescribeRequest(spec.resources) << "\n  worker     "
-            << DescribeCapacity(surroundings.local) << "\n  database   " << surroundings.db_path
-            << "\nnothing was started or written\n";
-}
-
 void SayWhatAutoChose(const ExperimentController& controller, uint64_t seed) {
   const ExperimentSpec& spec = controller.options().spec;
   const Value* const algorithm = spec.search.is_map() ? spec.search.Find("algorithm") : nullptr;
@@ -149,6 +139,15 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec,
 }
 
 }  // namespace
+
+void PrintPlan(const ExperimentSpec& spec, const SearchSpace& space, uint64_t seed,
+               const std::string& where, std::ostream& out) {
+  out << "dry run: " << spec.name << " would start with seed " << seed << "\n"
+      << "  trials     " << TrialsText(TrialCountOf(spec, space, spec.samples), spec.samples)
+      << "\n  metric     " << DescribeObjectives(spec.objectives()) << "\n  scheduler  "
+      << SchedulerText(spec) << "\n  each needs " << DescribeRequest(spec.resources) << "\n"
+      << where << "\nnothing was started or written\n";
+}
 
 std::vector<std::string> WithShortcuts(const RunOptions& options) {
   std::vector<std::string> overrides = options.overrides;
@@ -244,7 +243,10 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
       for (const std::string& warning : packed->warnings) Tell("warning: " + warning);
     }
     if (const Status s = LookAround(spec, *space, options.db_path); !s.ok()) return Complain(s);
-    PrintPlan(spec, TrialCountOf(spec, *space, spec.samples), seed, surroundings);
+    PrintPlan(spec, *space, seed,
+              "  worker     " + DescribeCapacity(surroundings.local) + "\n  database   " +
+                  surroundings.db_path,
+              std::cout);
     return 0;
   }
   if (surroundings.trainable_kind == "food11" &&

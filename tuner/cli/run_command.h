@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "core/limits.h"
 #include "core/time.h"
+#include "search/space.h"
 #include "tuner/cli/page_place.h"
 #include "tuner/experiment_spec.h"
 
@@ -46,6 +48,10 @@ struct RunOptions {
 
 // --set, and what other options say of the file.
 std::vector<std::string> WithShortcuts(const RunOptions& options);
+
+// For a dry run. `where`: the lines that tell who would run it, and where it would be kept.
+void PrintPlan(const ExperimentSpec& spec, const SearchSpace& space, uint64_t seed,
+               const std::string& where, std::ostream& out);
 
 // Returns the exit status.
 int RunCommand(const RunOptions& options);

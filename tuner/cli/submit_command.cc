@@ -150,14 +150,28 @@ Result<ControlAnswer> Ask(HeadLink& head, const ControlRequest& request, const C
   }
 }
 
+struct CheckedSpec {
+  ExperimentSpec spec;
+  uint64_t seed = 0;
+};
+
+Result<CheckedSpec> ReadAndCheck(const SubmitOptions& options, HeadLink& head) {
+  const RunOptions& run = options.run;
+  TUNE_RETURN_IF_ERROR(head.Find());
+  CheckedSpec checked;
+  ExperimentSpec& spec = checked.spec;
+  TUNE_ASSIGN_OR_RETURN(spec, ReadSpec(options));
+  if (run.name) spec.name = *run.name;
+  checked.seed = run.seed ? *run.seed : spec.seed ? *spec.seed : DrawEntropy() >> 11;
+  TUNE_RETURN_IF_ERROR(Check(run, spec, checked.seed, head.IsHere()));
+  return checked;
+}
+
 Result<std::string> Submit(const SubmitOptions& options, HeadLink& head, const Clock& clock,
                            const WaitFunction& wait, std::ostream& err) {
   const RunOptions& run = options.run;
-  TUNE_RETURN_IF_ERROR(head.Find());
-  TUNE_ASSIGN_OR_RETURN(ExperimentSpec spec, ReadSpec(options));
-  if (run.name) spec.name = *run.name;
-  const uint64_t seed = run.seed ? *run.seed : spec.seed ? *spec.seed : DrawEntropy() >> 11;
-  TUNE_RETURN_IF_ERROR(Check(run, spec, seed, head.IsHere()));
+  TUNE_ASSIGN_OR_RETURN(CheckedSpec checked, ReadAndCheck(options, head));
+  auto& [spec, seed] = checked;
   const SweepLimits usual;
   if (spec.limits.lease != usual.lease) {
     err << "warning: limits.lease: workers of a head have the head's lease (tune head --lease); "
@@ -231,6 +245,18 @@ int Show(HeadLink& head, const std::string& name, bool is_job, bool no_wait, std
   return 0;
 }
 
+// A dry run of what would be submitted.
+Status TellPlan(const SubmitOptions& options, HeadLink& head, const HttpPlace& place,
+                std::ostream& out) {
+  TUNE_ASSIGN_OR_RETURN(const CheckedSpec checked, ReadAndCheck(options, head));
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(checked.spec));
+  PrintPlan(checked.spec, space, checked.seed,
+            "  workers    those of the head at " + place.address.ToText() +
+                ", which were not asked whether they can run it",
+            out);
+  return OkStatus();
+}
+
 }  // namespace
 
 int SubmitCommand(const SubmitOptions& options, const Clock& clock, const WaitFunction& wait,
@@ -270,11 +296,6 @@ int RunOnHead(const RunOptions& run, const HttpPlace& place, int width, const Cl
                     err);
   }
   const std::unique_ptr<HeadLink> head = LinkToHeadAt(place, {clock, wait, err});
-  if (run.dry_run) {
-    if (const Status s = head->Find(); !s.ok()) return Complain(s, err);
-    err << "checked on this machine, as the head's are not asked\n";
-    return RunCommand(run);
-  }
   SubmitOptions options;
   options.words = {run.space_path};
   options.run = run;
@@ -282,6 +303,10 @@ int RunOnHead(const RunOptions& run, const HttpPlace& place, int width, const Cl
     return Complain(InvalidArgument("read '" + Printable(run.space_path) +
                                     "', expected a space file (.yaml, .json)"),
                     err);
+  }
+  if (run.dry_run) {
+    const Status told = TellPlan(options, *head, place, out);
+    return told.ok() ? 0 : Complain(told, err);
   }
   const Result<std::string> name = Submit(options, *head, clock, wait, err);
   if (!name.ok()) return Complain(name.status(), err);

@@ -106,10 +106,8 @@ Status Create(const TokensOptions& options, Instant now, std::ostream& out, std:
 Result<TokensOptions> Settle(TokensOptions options) {
   const std::vector<std::string>& words = options.words;
   if (words.empty()) {
-    const bool is_new = options.make_new || options.revoke.empty();
-    if (!is_new || options.make_new || (options.role.empty() && options.name.empty())) {
-      return options;
-    }
+    const bool is_key = !options.role.empty() || !options.name.empty();
+    if (!is_key || options.make_new) return options;
     return InvalidArgument("tune tokens: --role and --name are for tune tokens create");
   }
   if (words[0] == "create" && words.size() == 1 && options.revoke.empty()) {

@@ -30,7 +30,7 @@ bool IsOfPool(ControlVerb verb) {
 }
 
 Status RefuseUser(const Asker& user, const std::string& what) {
-  return InvalidArgument(what + "; " + ToUtf8(user.name) + "'s is a user's (tune tokens)");
+  return PermissionDenied(what + "; " + ToUtf8(user.name) + "'s is a user's (tune tokens)");
 }
 
 }  // namespace
@@ -47,14 +47,13 @@ AskingFor::~AskingFor() { Present() = std::move(before_); }
 
 Status MayChangeAlone() {
   if (!Present() || Present()->is_admin) return OkStatus();
-  return FailedPrecondition(
-      "no head is here just now, and a user's key changes nothing without one");
+  return PermissionDenied("no head is here just now, and a user's key changes nothing without one");
 }
 
 Status MayAsk(const ControlRequest& request, const std::string& owner) {
   if (!request.by || request.by->is_admin || !IsChange(request.verb)) return OkStatus();
   const Asker& user = *request.by;
-  if (user.name.empty()) return InvalidArgument("this key shows, and changes nothing");
+  if (user.name.empty()) return PermissionDenied("this key shows, and changes nothing");
   if (IsOfPool(request.verb)) return RefuseUser(user, "workers are let go by an admin's key alone");
   if (request.verb == ControlVerb::kSubmit) return OkStatus();
   if (owner != user.name) {

@@ -32,11 +32,11 @@ class AskingFor {
 };
 
 // Where no tuner is there to ask, and the database is changed by this program itself: a user's key
-// does not reach so far (kFailedPrecondition).
+// does not reach so far (kPermissionDenied).
 Status MayChangeAlone();
 
 // Whether who asks may have that done. `owner`: of the sweep that it is about; of a submission, of
-// the workers and of the cluster it does not matter. kInvalidArgument says who may.
+// the workers and of the cluster it does not matter. kPermissionDenied says who may.
 Status MayAsk(const ControlRequest& request, const std::string& owner);
 
 }  // namespace tune

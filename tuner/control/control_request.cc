@@ -29,6 +29,7 @@ struct CodeName {
 constexpr CodeName kCodes[] = {{StatusCode::kInvalidArgument, "invalid_argument"},
                                {StatusCode::kNotFound, "not_found"},
                                {StatusCode::kFailedPrecondition, "failed_precondition"},
+                               {StatusCode::kPermissionDenied, "permission_denied"},
                                {StatusCode::kUnavailable, "unavailable"},
                                {StatusCode::kResourceExhausted, "resource_exhausted"},
                                {StatusCode::kDataLoss, "data_loss"},
@@ -263,6 +264,21 @@ bool IsChange(ControlVerb verb) {
          verb == ControlVerb::kClusterSet;
 }
 
+namespace {
+
+// " tag team=vision untag draft text": a note's text is the sweep's to show.
+std::string DescribeLabels(const LabelChange& labels) {
+  std::string text;
+  for (const auto& [key, value] : labels.tags) {
+    text += " tag " + key + (value.empty() ? "" : "=" + value);
+  }
+  for (const std::string& key : labels.untag) text += " untag " + key;
+  if (labels.note) text += labels.note->empty() ? " no text" : " text";
+  return text;
+}
+
+}  // namespace
+
 std::string DescribeChange(const ControlRequest& request) {
   std::string text = ControlVerbName(request.verb);
   if (request.trial) text += " trial " + std::to_string(request.trial->value);
@@ -272,6 +288,7 @@ std::string DescribeChange(const ControlRequest& request) {
   if (!request.worker.empty()) text += " " + request.worker;
   if (!request.file.empty()) text += " " + request.file;
   if (request.now) text += " now";
+  if (request.verb == ControlVerb::kNote) text += DescribeLabels(request.labels);
   return text;
 }
 

@@ -70,6 +70,8 @@ int HttpStatusOf(StatusCode code) {
       return 200;
     case StatusCode::kInvalidArgument:
       return 400;
+    case StatusCode::kPermissionDenied:
+      return 403;
     case StatusCode::kNotFound:
       return 404;
     case StatusCode::kFailedPrecondition:
@@ -95,6 +97,12 @@ HttpAnswer ErrorAnswer(int status, const std::string& text) {
       line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
   AppendJsonString(line, answer.body);
   answer.body += "}";
+  return answer;
+}
+
+HttpAnswer WrongMethod(const std::string& text, const std::string& known) {
+  HttpAnswer answer = ErrorAnswer(405, text);
+  answer.headers.emplace_back("Allow", known);
   return answer;
 }
 

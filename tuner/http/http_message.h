@@ -70,5 +70,7 @@ int HttpStatusOf(StatusCode code);
 
 // {"error": "..."}, for programs.
 HttpAnswer ErrorAnswer(int status, const std::string& text);
+// 405, with the methods that the address knows: "GET, POST".
+HttpAnswer WrongMethod(const std::string& text, const std::string& known);
 
 }  // namespace tune

@@ -115,7 +115,8 @@ std::optional<HttpAnswer> PageGuard::Stop(const HttpRequest& request) const {
   if (IsForPrograms(request.path)) return StopProgram(request);
   const bool is_action = request.method == "POST" && request.path.ends_with("/actions");
   if (request.method != "GET" && request.method != "HEAD" && !is_action) {
-    return ErrorAnswer(405, "only GET is known here; actions are sent to /actions of a sweep");
+    return WrongMethod("only GET is known here; actions are sent to /actions of a sweep",
+                       request.path.ends_with("/actions") ? "POST" : "GET, HEAD");
   }
   const auto key = request.query.find("key");
   if (request.path == "/" && key != request.query.end() &&
@@ -137,6 +138,12 @@ std::optional<HttpAnswer> PageGuard::Stop(const HttpRequest& request) const {
 }
 
 std::optional<HttpAnswer> PageGuard::StopProgram(const HttpRequest& request) const {
+  if (BearerOf(request).empty()) {
+    return ErrorAnswer(401,
+                       "Authorization: read '" + ToUtf8(request.authorization) +
+                           "', expected 'Bearer KEY', with the key of the page's address: what a "
+                           "browser keeps is for the page alone");
+  }
   if (CallerOf(BearerOf(request)).role == PageRole::kStranger) {
     return ErrorAnswer(401,
                        "the key that was sent is not one of this head's, or not any more; ask for "
@@ -155,8 +162,9 @@ std::optional<HttpAnswer> PageGuard::StopAction(const HttpRequest& request) cons
   }
   if (RightsOf(request) == PageRights::kLook) {
     return ErrorAnswer(403,
-                       "a viewer's key shows, and changes nothing; who may act opens the other "
-                       "address that was printed when this page was started");
+                       "a viewer's key shows, and changes nothing; who may act opens the page with "
+                       "another one: a user's or an admin's of tune tokens, or the other address "
+                       "that was printed when this page was started");
   }
   const std::string own = (channel_ == Channel::kTls ? "https://" : "http://") + request.host;
   const bool is_bearer = CallerOf(BearerOf(request)).role != PageRole::kStranger;
