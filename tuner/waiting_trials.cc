@@ -66,10 +66,19 @@ class Reasons {
     return why;
   }
 
+  // One that has not begun is held by the head until those before it are over.
+  std::string WhySweepPaused() const {
+    const std::vector<std::string>& after = view_.options().spec.after;
+    if (after.empty() || !view_.trials().empty()) return "the sweep is paused";
+    std::string names;
+    for (const std::string& name : after) names += (names.empty() ? "" : ", ") + ToUtf8(name);
+    return "it begins when " + names + (after.size() == 1 ? " is over" : " are over");
+  }
+
   std::string WhyPending(const ResourceRequest& request, std::optional<TrialNumber> number) {
     const LeaseTable& leases = view_.leases();
     if (view_.is_ending()) return "is not begun: the sweep is about to end";
-    if (view_.is_paused()) return "the sweep is paused";
+    if (view_.is_paused()) return WhySweepPaused();
     const int64_t places = view_.running_count() + view_.backing_off_count();
     if (places >= view_.max_concurrent()) {
       return "limits.max_concurrent: " + Counted(places, "place") + " of " +

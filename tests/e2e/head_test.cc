@@ -48,6 +48,23 @@ std::string AshaSpace(int seed) {
 const std::string kEndless = CurveSweep("    iterations: 1000000000\n    seconds: 0.02\n",
                                         "samples: 4\nlimits: {max_concurrent: 1}\n");
 
+TEST(Head, AJobThatAPersonLetBeginIsNotHeldBackByTheNextHeadWhereItFoundNoRoom) {
+  TestFolder folder;
+  auto head = StartHead(folder, {"--cpus", "1"});
+  const std::string first = "until test -e go; do sleep 0.01; done";
+  EXPECT_TRUE(Succeeded(
+      RunTune(folder, {"submit", "--no-wait", "--name", "first", "--", "sh", "-c", first})));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"submit", "--no-wait", "--cpus", "2", "--name", "second",
+                                         "--after", "first", "--", "true"})));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"unpause", "second"})));
+  head->Signal(SIGKILL);
+  head->Wait();
+  head = StartHead(folder, {"--cpus", "4"});
+  EXPECT_EQ(RunTune(folder, {"wait", "second"}).exit_status, 0) << "first is not over";
+  folder.Write("go", "");
+  EXPECT_EQ(RunTune(folder, {"wait", "first"}).exit_status, 0);
+}
+
 TEST(Head, WhatIsOverGoesWhenItsTimeHasComeButForWhatIsToBeKept) {
   TestFolder folder;
   const auto head = StartHead(folder, {"--cpus", "2", "--keep", "2s"});

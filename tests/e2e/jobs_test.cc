@@ -112,6 +112,8 @@ TEST(Jobs, OneBeginsWhenThoseBeforeItAreOverAndIsStoppedWhenOneFails) {
                                   "third,PENDING,waits_for_job", "never,PENDING,waits_for_job"}));
   EXPECT_THAT(RunTune(folder, {"jobs", "--format", "json"}).out,
               HasSubstr("begins when first is over"));
+  EXPECT_THAT(RunTune(folder, {"queue"}).out, HasSubstr("begins when first is over"));
+  EXPECT_THAT(RunTune(folder, {"status", "second"}).out, HasSubstr("begins when first is over"));
   head->Signal(SIGKILL);
   head->Wait();
   head = StartHead(folder, {"--cpus", "4"});

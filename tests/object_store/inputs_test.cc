@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 
 #include "tests/e2e/join_line.h"
 #include "tests/object_store/bucket_sweep.h"
@@ -124,6 +125,31 @@ TEST_F(Inputs, AResumeSaysThatTheDataAreOthersNow) {
                                      "/set: was 2 files of 6 bytes (hash "));
   EXPECT_THAT(resumed.err, Not(HasSubstr("words.txt")));
   EXPECT_THAT(Values(), SizeIs(2));
+}
+
+TEST_F(Inputs, ThatAWorkerWhichComesLaterFindsOtherDataIsTold) {
+  TestFolder away;
+  Program tune(folder_, "tune", {"run", Space(3, true), "--cpus", "0", "--listen", "127.0.0.1:0"});
+  const JoinLine join = WaitForJoinLine(tune);
+  const auto worker = [&](const std::string& name) {
+    return std::make_unique<Program>(
+        away, "tune",
+        join.Worker({"--cpus", "1", "--name", name, "--cache", away / ("cache-" + name)}));
+  };
+  const auto first = worker("first");
+  WaitForReports(folder_, 3);
+  EXPECT_EQ(Values(), std::vector<std::string>{"42.0"});
+  Put("set/train ä/2.txt", "30\n");
+  const auto second = worker("second");
+  const std::string changed = "data in s3://" + bucket_ + "/set: was 2 files of 6 bytes";
+  EXPECT_TRUE(tune.WaitForText("warning: changed since the sweep began: " + changed));
+  WaitForRows(folder_, "select max(value) from reports", {"52.0"});
+  folder_.Write("go", "");
+  WaitForRows(folder_, "select count(*) > 0 from notes where note like '%" + changed + "%'",
+              {"1"});  // The third trial's at least.
+  EXPECT_TRUE(Succeeded(tune.Wait()));
+  EXPECT_TRUE(Succeeded(first->Wait()));
+  EXPECT_TRUE(Succeeded(second->Wait()));
 }
 
 TEST_F(Inputs, WhatIsNowhereIsToldBeforeTheSweepBegins) {

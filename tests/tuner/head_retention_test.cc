@@ -61,9 +61,19 @@ TEST(Retention, WhatIsNotOverOrIsKeptOrLearnedFromStays) {
   make("kept", "", {{"keep", "paper"}}, true);
   make("teacher", "", {}, true);
   make("learner", R"({"metric":"val_accuracy","from":"teacher"})", {}, false);
+  const auto interrupt = [&](const std::string& name, const std::string& given_up) {
+    const auto experiment = store->CreateExperiment(SampleExperiment(name));
+    ASSERT_TRUE(experiment.ok());
+    Transition end;
+    end.experiment = ExperimentRow{ExperimentStatus::kInterrupted, 4, kSampleStart, given_up};
+    ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, end).ok());
+  };
+  interrupt("goes on", "");
+  interrupt("given up", "no worker could take 9 GPUs for 10m");
   const auto ended = FindEnded(path, {Seconds(1), {}});
   ASSERT_TRUE(ended.ok()) << ended.status().message();
-  EXPECT_THAT(*ended, ElementsAre(EndedSweep{"over", kSampleStart, 0}));
+  EXPECT_THAT(*ended, ElementsAre(EndedSweep{"over", kSampleStart, 0},
+                                  EndedSweep{"given up", kSampleStart, 0}));
 }
 
 TEST(Retention, IsLookedAtAsOftenAsItsAgeNeeds) {

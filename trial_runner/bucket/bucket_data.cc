@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/counted.h"
@@ -58,17 +59,16 @@ bool IsFilePath(std::string_view path) {
   }
 }
 
-// In order of path: one that is a file and a folder stands right before what is in it, but for
-// names that sort between "a" and "a/".
+// Each can be a file, and none a folder of others besides.
 Status CheckPaths(const S3Client& client, const std::string& key, const DataListing& listing) {
-  std::map<std::string_view, bool> files;
+  std::set<std::string_view> files;
   for (const DataListing::Object& entry : listing.objects) {
     if (!IsFilePath(entry.path)) {
       return InvalidArgument(UrlOf(client, key) + ": the object '" + ToUtf8(entry.object.key) +
                              "' cannot be a file here: its name has an empty part, '.', '..' or "
                              "one of more than 255 bytes");
     }
-    files.emplace(entry.path, true);
+    files.insert(entry.path);
   }
   for (const DataListing::Object& entry : listing.objects) {
     const std::string_view path = entry.path;

@@ -1,12 +1,12 @@
 // Data that lie in an object store: what there is below a prefix, and a copy of it in a machine's
 // cache, which all of its processes share.
 //
-//   <cache>/data/<hash>/...         whole, by the listing's hash: of the address and of each
-//   object's
-//       name, size and ETag. Read-only files; who uses it holds it (core/posix/kept_folders.h)
-//   <cache>/data/<hash of the address>.part/   on its way; one process at a time fetches it, and
-//   goes
-//       on from what another one left there
+//   <cache>/data/<hash>/...   whole, by the listing's hash: of the address and of each object's
+//                             name, size and ETag. Read-only files; who uses it holds it
+//                             (core/posix/kept_folders.h)
+//   <cache>/data/<hash of the address>.part/
+//                             on its way; one process at a time fetches it, and goes on from what
+//                             another one left there
 //
 // An object is asked for under the condition that it still is what was listed (If-Match). Where it
 // is not, the prefix is listed again, and what did not change is kept.

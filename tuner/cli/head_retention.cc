@@ -52,7 +52,7 @@ std::vector<EndedSweep> Expired(std::vector<EndedSweep> ended, const RetentionRu
 Result<std::vector<EndedSweep>> FindEnded(const std::string& db_path, const RetentionRule& rule) {
   static constexpr char kSql[] =
       "SELECT name, finished_us, tags FROM experiment_rows"
-      " WHERE status IN ('FINISHED', 'STOPPED') AND finished_us IS NOT NULL";
+      " WHERE (status IN ('FINISHED', 'STOPPED') OR given_up <> '') AND finished_us IS NOT NULL";
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
                         Database::Open(db_path, Access::kRead));
   TUNE_ASSIGN_OR_RETURN(const std::set<std::string> taught, FindTaught(*database));

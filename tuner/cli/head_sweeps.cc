@@ -102,7 +102,7 @@ Status HeadSweeps::TakeUp(const TakenUp& taken) {
   if (!taken.last_steps.empty()) {
     std::vector<HeadEvent> events = {HeadEvent{TunerRestarted{parts_.doors.listens()}}};
     for (const auto& [id, last_step] : taken.last_steps) {
-      for (HeadEvent& event : HeldBack(id)) events.push_back(std::move(event));
+      for (HeadEvent& event : HeldBack(id, last_step)) events.push_back(std::move(event));
     }
     TUNE_RETURN_IF_ERROR(parts_.tuner.Take(events));
   }
@@ -117,7 +117,7 @@ Status HeadSweeps::TakeUp(const TakenUp& taken) {
     parts_.tuner.Begin(experiment.id, *last_step);
     Admit(experiment);
     std::vector<HeadEvent> events = {HeadEvent{TunerRestarted{}, experiment.id}};
-    for (HeadEvent& event : HeldBack(experiment.id)) events.push_back(std::move(event));
+    for (HeadEvent& event : HeldBack(experiment.id, *last_step)) events.push_back(std::move(event));
     TUNE_RETURN_IF_ERROR(parts_.tuner.Take(events));
   }
   if (!names_.empty()) {
@@ -234,7 +234,7 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
   NoteSubmitted(experiment);
   // What fails from here on is for the head's next life, which may find it.
   Admit(experiment);
-  std::vector<HeadEvent> events = HeldBack(experiment.id);
+  std::vector<HeadEvent> events = HeldBack(experiment.id, 0);
   for (const Event& event : first_events) events.push_back({event, experiment.id});
   events.push_back({DeadlinePassed{}, experiment.id});
   Status begun = parts_.tuner.Take(events);
@@ -257,11 +257,8 @@ void HeadSweeps::Admit(const StoredExperiment& experiment) {
   }
   programs_.erase(id);
   const Result<Provenance> provenance = DecodeProvenance(experiment.provenance);
-  const bool is_elsewhere = provenance.ok() && provenance->is_elsewhere;
-  if (!is_elsewhere) {
-    programs_.try_emplace(id, open.sweep.options().spec, experiment.provenance,
-                          open.sweep.doubts().program_changes());
-  }
+  programs_.try_emplace(id, open.sweep.options().spec, experiment.provenance,
+                        open.sweep.doubts().program_changes());
   std::shared_ptr<const PackageSource> package;
   if (provenance.ok() && !provenance->package.sha256.empty()) {
     auto kept = OpenKeptPackage(PackagesDirOf(parts_.db_path), provenance->package);
@@ -282,10 +279,13 @@ void HeadSweeps::Admit(const StoredExperiment& experiment) {
   }
 }
 
-std::vector<HeadEvent> HeadSweeps::HeldBack(ExperimentId id) {
-  const std::vector<std::string>& after = parts_.controller.At(id).sweep.options().spec.after;
+std::vector<HeadEvent> HeadSweeps::HeldBack(ExperimentId id, int64_t last_step) {
+  const Sweep& sweep = parts_.controller.At(id).sweep;
+  const std::vector<std::string>& after = sweep.options().spec.after;
   // One that has begun goes on, whatever became of those before it.
-  if (after.empty() || !parts_.controller.At(id).sweep.trials().empty()) return {};
+  if (after.empty() || !sweep.trials().empty()) return {};
+  // So does one that was let begin, and has found no room yet.
+  if (last_step > 0 && !sweep.is_paused()) return {};
   following_[id] = after;
   is_order_due_ = true;
   return {HeadEvent{PauseRequested{std::nullopt, true}, id}};
@@ -423,7 +423,7 @@ Result<std::vector<std::string>> HeadSweeps::Resume(const StoredExperiment& expe
   std::vector<HeadEvent> events = {{TunerRestarted{}, experiment.id}};
   // Whoever goes on with one that is over means it.
   if (!is_over) {
-    for (HeadEvent& event : HeldBack(experiment.id)) events.push_back(std::move(event));
+    for (HeadEvent& event : HeldBack(experiment.id, last_step)) events.push_back(std::move(event));
   }
   if (extends) events.push_back({SamplesExtended{*request.samples}, experiment.id});
   if (request.errored && has_failed) events.push_back({ErroredRetried{}, experiment.id});
@@ -487,9 +487,11 @@ Status HeadSweeps::LookAtEnded() {
 }
 
 void HeadSweeps::LookAtPrograms() {
+  const size_t worker_count = parts_.controller.cluster().workers().all().size();
   for (auto& [id, program] : programs_) {
-    if (auto changes = program.Look(parts_.clock.Now())) {
+    if (auto changes = program.Look(parts_.clock.Now(), worker_count)) {
       parts_.queue.PushEvent(ProgramChanged{*std::move(changes)}, id);
+      for (const std::string& line : program.TakeNews()) LogOfHead(NameOf(id) + ": " + line);
     }
   }
 }

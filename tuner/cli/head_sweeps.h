@@ -73,7 +73,7 @@ class HeadSweeps final : public HeadDuties {
   Status LookAtInterrupted();
   void NoteInterrupted(const std::string& name, const std::string& given_up);
   // What of the sweep stands before its first step: a pause, where it is to follow others.
-  std::vector<HeadEvent> HeldBack(ExperimentId id);
+  std::vector<HeadEvent> HeldBack(ExperimentId id, int64_t last_step);
   // Lets those begin whose others are over, and stops those whose others have failed.
   Status LookAtOrder();
   void LookAtPrograms();

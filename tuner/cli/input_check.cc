@@ -15,10 +15,10 @@ namespace {
 constexpr size_t kHashDigits = 16;  // As many as those of folders have.
 constexpr Duration kListPatience = Seconds(60);
 
-Result<DataState> LookAt(const CommandInput& input) {
+Result<DataState> LookAt(const CommandInput& input, const std::stop_token& stop = {}) {
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client, S3Client::Make(input.from.bucket));
   TUNE_ASSIGN_OR_RETURN(const DataListing listing,
-                        ListData(*client, input.from.key, StopLater(kListPatience).token()));
+                        ListData(*client, input.from.key, StopLater(kListPatience, stop).token()));
   return DataState{input.from.ToUrl(), static_cast<int64_t>(listing.objects.size()), listing.bytes,
                    listing.hash.substr(0, kHashDigits)};
 }
@@ -37,12 +37,12 @@ Result<std::vector<CommandInput>> InputsOf(const ExperimentSpec& spec) {
 
 }  // namespace
 
-std::vector<DataState> LookAtInputs(const ExperimentSpec& spec) {
+std::vector<DataState> LookAtInputs(const ExperimentSpec& spec, const std::stop_token& stop) {
   std::vector<DataState> states;
   const Result<std::vector<CommandInput>> inputs = InputsOf(spec);
   if (!inputs.ok()) return states;
   for (const CommandInput& input : *inputs) {
-    Result<DataState> state = LookAt(input);
+    Result<DataState> state = LookAt(input, stop);
     if (state.ok()) states.push_back(*std::move(state));
   }
   return states;

@@ -5,6 +5,7 @@
 // Thread rule: any thread; each call waits for the store, for a while.
 #pragma once
 
+#include <stop_token>
 #include <vector>
 
 #include "core/status.h"
@@ -14,7 +15,7 @@
 namespace tune {
 
 // As they are listed now. What cannot be listed from here is left out.
-std::vector<DataState> LookAtInputs(const ExperimentSpec& spec);
+std::vector<DataState> LookAtInputs(const ExperimentSpec& spec, const std::stop_token& stop = {});
 
 // kInvalidArgument, one line: what no worker could fetch either, since there is no such bucket, or
 // nothing in it of that name. Of what cannot be listed from here a warning is printed.

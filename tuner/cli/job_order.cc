@@ -1,10 +1,12 @@
 #include "tuner/cli/job_order.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/utf8.h"
 #include "tuner/cli/found_job.h"
-#include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/trial_counts.h"
+#include "tuner/control/control_request.h"
 
 namespace tune {
 namespace {
@@ -40,6 +42,16 @@ Result<AfterView> LookAfter(Database& database, const std::vector<std::string>& 
     if (view.state > worst.state) worst = std::move(view);
   }
   return worst;
+}
+
+Result<std::string> WhatHoldsIt(Database& database, const FoundSweep& sweep, const Clock& clock) {
+  if (sweep.status != kStatePaused) return std::string();
+  const Result<ExperimentSpec> spec = ReadStoredSpec(database, sweep);
+  TUNE_ASSIGN_OR_RETURN(const TrialCounts counts, CountTrials(database, sweep.id));
+  const bool has_begun = !counts.by_status.empty();
+  if (!spec.ok() || spec->after.empty() || has_begun) return std::string();
+  TUNE_ASSIGN_OR_RETURN(AfterView view, LookAfter(database, spec->after, clock));
+  return view.state == AfterState::kWaits ? std::move(view.sentence) : std::string();
 }
 
 }  // namespace tune

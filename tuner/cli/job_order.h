@@ -8,6 +8,7 @@
 
 #include "core/clock.h"
 #include "core/status.h"
+#include "tuner/cli/sweep_lookup.h"
 #include "tuner/sqlite/database.h"
 
 namespace tune {
@@ -26,5 +27,8 @@ struct AfterView {
 // Of sweeps and jobs of the database, by name.
 Result<AfterView> LookAfter(Database& database, const std::vector<std::string>& names,
                             const Clock& clock);
+
+// "begins when prepare is over" of a PAUSED sweep or job that a head holds until then; else "".
+Result<std::string> WhatHoldsIt(Database& database, const FoundSweep& sweep, const Clock& clock);
 
 }  // namespace tune

@@ -13,6 +13,7 @@
 #include "core/resource_text.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/durable_checkpoints.h"
+#include "tuner/cli/job_order.h"
 #include "tuner/cli/lane_speeds.h"
 #include "tuner/cli/live_screen.h"
 #include "tuner/cli/live_view.h"
@@ -65,6 +66,7 @@ struct SweepStatus {
   std::string resume_command;
   int64_t iteration_count = 0;
   int64_t trial_count_max = -1;  // -1: no end.
+  std::string order;             // "begins when prepare is over".
   std::string waits;             // Why nothing runs, as its tuner tells; empty: something does.
 
   int64_t Count(const std::vector<NamedCount>& list, std::string_view what) const {
@@ -170,6 +172,7 @@ Result<SweepStatus> ReadStatus(Database& database, const std::string& name, cons
   const int64_t id = status.sweep.id;
   status.resume_command = ShellCommand("resume", status.sweep.name, database.path());
   if (HasTuner(status.sweep)) status.tuner = FindLockHolder(database.path());
+  TUNE_ASSIGN_OR_RETURN(status.order, WhatHoldsIt(database, status.sweep, clock));
   status.trial_count_max = TrialCountMax(database, status.sweep);
   TUNE_ASSIGN_OR_RETURN(status.best, FindBestTrial(database, status.sweep));
   if (!status.best) status.why_no_best = WhyThereIsNoBest(database, status.sweep);
@@ -262,7 +265,10 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
     head += " (tuner: pid " + std::to_string(status.tuner->pid) + " on " +
             Printable(status.tuner->host) + ")";
   }
-  if (sweep.status == kStatePaused) head += "; tune unpause goes on";
+  if (sweep.status == kStatePaused) {
+    head += status.order.empty() ? "; tune unpause goes on"
+                                 : "; " + status.order + ", tune unpause lets it begin now";
+  }
   if (!sweep.given_up.empty()) {
     head +=
         ", given up: " + Printable(sweep.given_up) + "; try again with: " + status.resume_command;

@@ -181,8 +181,10 @@ class Conductor {
       return step;
     }
     event_files_->Follow(clock_.Now());
-    if (auto changes = program_->Look(clock_.Now())) {
+    const size_t worker_count = controller_.head().cluster().workers().all().size();
+    if (auto changes = program_->Look(clock_.Now(), worker_count)) {
       queue_.PushEvent(ProgramChanged{*std::move(changes)});
+      for (const std::string& line : program_->TakeNews()) display_.Say(line);
     }
     if (surroundings_.on_running && page_.is_settled(clock_.Now())) surroundings_.on_running();
     SayNews();

@@ -89,7 +89,7 @@ Result<FoundTrial> FindTrial(Database& database, const std::string& text) {
   if (is_there) trial.id = row->Int(0);
   if (is_there) return trial;
   TUNE_ASSIGN_OR_RETURN(const std::string have, DescribeTrials(database, trial.sweep));
-  return NotFound(database.path() + ": there is no trial " + Printable(text) + "; " + have);
+  return NotFound(database.path() + ": there is no trial " + std::to_string(*number) + "; " + have);
 }
 
 }  // namespace tune

@@ -80,10 +80,10 @@ void PrintAttempts(const TrialHistory& history, const WhyOptions& options, std::
     if (!checkpoint.empty() && attempt.checkpoint_state != "durable") {
       checkpoint += " (now " + attempt.checkpoint_state + ")";
     }
-    // Of one that was lost nobody knows when; it was heard of then.
+    // Of one that was lost nobody knows when: until then its worker was waited for.
     const Value ran =
         attempt.finished_us
-            ? Value((attempt.outcome == "lost" ? "at least " : "") +
+            ? Value((attempt.outcome == "lost" ? "at most " : "") +
                     FormatDuration(Duration{*attempt.finished_us - attempt.started_us}))
             : Value();
     std::vector<Value> cells = {attempt.number,

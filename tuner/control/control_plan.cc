@@ -196,11 +196,15 @@ class SweepCommand {
       return FailedPrecondition(sweep_ + " is paused already; tune unpause " + sweep_ + " goes on");
     }
     const std::string running =
-        request_.now ? RunningTrials(running_count_, "is ended now and goes on from its checkpoint",
-                                     "are ended now and go on from their checkpoints")
-                     : RunningTrials(running_count_, "pauses at its next checkpoint",
-                                     "pause at their next checkpoints") +
-                           (HasCheckpoints() ? "" : kNoneSoFar);
+        request_.now && !HasCheckpoints()
+            ? RunningTrials(running_count_, "is ended now and begins again from its start",
+                            "are ended now and begin again from their start")
+        : request_.now
+            ? RunningTrials(running_count_, "is ended now and goes on from its checkpoint",
+                            "are ended now and go on from their checkpoints")
+            : RunningTrials(running_count_, "pauses at its next checkpoint",
+                            "pause at their next checkpoints") +
+                  (HasCheckpoints() ? "" : kNoneSoFar);
     return Planned(PauseRequested{std::nullopt, request_.now},
                    sweep_ + " is paused: nothing new is started, " + running + "; tune unpause " +
                        sweep_ + " goes on");
