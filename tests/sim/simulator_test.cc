@@ -67,7 +67,9 @@ TEST(Simulator, NothingIsFoundInTheSeedsOfTheDay) {
 
 // What longer runs have found (docs/SIMULATOR.md).
 TEST(Simulator, NothingIsFoundInSeedsThatOnceFoundSomething) {
-  for (const uint64_t seed : {7500441699, 7500365782, 5001001017, 7100001268, 7500666157}) {
+  constexpr uint64_t kFound[] = {277,        7500441699, 7500365782, 5001001017,
+                                 7100001268, 7500666157, 7500709020, 7500709271};
+  for (const uint64_t seed : kFound) {
     SCOPED_TRACE("tune_sim --verbose --seed " + std::to_string(seed));
     EXPECT_EQ(sim::Run(DrawSwarm(seed)).finding, "");
   }
