@@ -78,6 +78,17 @@ TEST_F(Food11InBucket, DataOfAStoreAreTheSameForAllTrials) {
   EXPECT_THAT(result.err, HasSubstr("data: what lies in an object store must be the same for all"));
 }
 
+TEST_F(Food11InBucket, TheVariableNamesAFolderAndNoStore) {
+  setenv("FOOD11_DATA_DIR", "s3://bucket/food", 1);
+  const ProgramResult result =
+      RunTune(folder_, {"run", folder_.Write("without.yaml",
+                                             "trainable: food11\nmetric: val_accuracy\nmode: max\n"
+                                             "space: {total_epochs: 1, lr: {uniform: [0, 1]}}\n")});
+  unsetenv("FOOD11_DATA_DIR");
+  EXPECT_EQ(result.exit_status, 2);
+  EXPECT_THAT(result.err, HasSubstr("FOOD11_DATA_DIR: read 's3://bucket/food', expected a folder"));
+}
+
 TEST_F(Food11InBucket, APrefixUnderWhichNothingLiesIsToldBeforeTheSweepBegins) {
   const ProgramResult result = RunTune(folder_, {"run", Space("s3://" + bucket_ + "/food12")});
   EXPECT_EQ(result.exit_status, 2);

@@ -32,6 +32,13 @@ namespace tune {
 
 Result<Configuration> CheckTrials(const ExperimentSpec& spec, uint64_t seed,
                                   const std::string& data_dir) {
+  // What each worker fetches has to be said in the sweep.
+  const Result<std::string> kind = TrainableKind(spec.trainable);
+  if (kind.ok() && *kind == "food11" && IsS3Url(data_dir) && !spec.space.Find("data")) {
+    return InvalidArgument("FOOD11_DATA_DIR: read '" + Printable(data_dir) +
+                           "', expected a folder; of an object store write space: {data: \"" +
+                           Printable(data_dir) + "\"}");
+  }
   TUNE_ASSIGN_OR_RETURN(CheckedConfigurations checked, CheckConfigurations(spec, seed));
   TUNE_RETURN_IF_ERROR(CheckInputs(spec.trainable, checked.first,
                                    {spec.base_dir, data_dir, EnvironmentText("PATH")}));
