@@ -105,6 +105,19 @@ TEST_F(Network, ATrialGoesOnThroughAPartitionThatHealsWithinTheLease) {
   ExpectOneAttemptEach(folder_);
 }
 
+TEST_F(Network, StatusNamesTheWorkerOfWhichNothingIsHeard) {
+  const auto tune = StartTuner(SlowSpace("60s"));
+  const auto worker = StartWorker();
+  WaitForReports(folder_, 4);
+  EXPECT_EQ(RunTune(folder_, {"status"}).out.find("has not been heard of"), std::string::npos);
+  rig_->Partition();
+  while (RunTune(folder_, {"status"}).out.find("has not been heard of for ") == std::string::npos) {
+  }
+  rig_->Heal();
+  ExpectAnswer(*tune, *worker, FastSpace());
+  ExpectOneAttemptEach(folder_);
+}
+
 TEST_F(Network, AConnectionThatIsResetIsMadeAgain) {
   const auto tune = StartTuner(SlowSpace("12s"));
   const auto worker = StartWorker();

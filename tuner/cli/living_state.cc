@@ -1,5 +1,6 @@
 #include "tuner/cli/living_state.h"
 
+#include <cmath>
 #include <optional>
 
 #include "core/json.h"
@@ -48,6 +49,24 @@ std::string WhyItWaits(const std::string& db_path, const std::string& sweep, con
     if (why != nullptr && why->is_string()) return why->AsString();
   }
   return "";
+}
+
+std::vector<std::string> SilentWorkers(const std::string& db_path, const std::string& sweep,
+                                       const Clock& clock) {
+  constexpr double kSilentSeconds = 5;  // Workers speak each second.
+  std::vector<std::string> lines;
+  for (const std::string& line : LinesOfTuner(db_path, sweep, ControlVerb::kWorkers, clock)) {
+    const Result<Value> worker = ParseJson(line);
+    if (!worker.ok() || !worker->is_map()) continue;
+    const Value* const name = worker->Find("worker");
+    const Value* const silent = worker->Find("silent_seconds");
+    const bool is_silent = name != nullptr && name->is_string() && silent != nullptr &&
+                           silent->is_number() && silent->AsDouble() >= kSilentSeconds;
+    if (!is_silent) continue;
+    lines.push_back(Printable(name->AsString()) + " has not been heard of for " +
+                    FormatDuration(Seconds(std::floor(silent->AsDouble()))));
+  }
+  return lines;
 }
 
 void TellPaused(const std::string& db_path, const Clock& clock, FoundSweep& sweep) {

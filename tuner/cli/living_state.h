@@ -28,6 +28,11 @@ std::vector<std::string> LinesOfTuner(const std::string& db_path, const std::str
 // answers.
 std::string WhyItWaits(const std::string& db_path, const std::string& sweep, const Clock& clock);
 
+// "far has not been heard of for 12s": of workers that the tuner still counts on, but should have
+// heard of, a line each.
+std::vector<std::string> SilentWorkers(const std::string& db_path, const std::string& sweep,
+                                       const Clock& clock);
+
 // A RUNNING sweep whose tuner says so becomes PAUSED. A tuner that does not answer in time changes
 // nothing.
 void TellPaused(const std::string& db_path, const Clock& clock, FoundSweep& sweep);
