@@ -65,15 +65,6 @@ class ClientKey : public ::testing::Test {
     EXPECT_THAT(refused.err, HasSubstr(why)) << arguments[0];
   }
 
-  // Whether a program that runs in the clients' folder has.
-  bool HasPrinted(const std::string& text) const {
-    for (const auto& file : std::filesystem::directory_iterator(here_.path())) {
-      const std::string name = file.path().filename();
-      if (name.starts_with(".out") && here_.Read(name).find(text) != std::string::npos) return true;
-    }
-    return false;
-  }
-
   TestFolder here_;   // The clients'.
   TestFolder there_;  // The head's.
   TestFolder config_;
@@ -149,7 +140,7 @@ TEST_F(ClientKey, OneThatIsRevokedOrHasExpiredCountsNoMoreAlsoForWhoFollows) {
                 .out,
             "long\n");
   Program follower(here_, "tune", {"--head", ada, "logs", "long", "-f"});
-  while (!HasPrinted("tick")) {
+  while (!follower.HasPrinted("tick")) {
   }
   EXPECT_TRUE(Succeeded(RunTune(there_, {"tokens", "revoke", IdOf(ada)})));
   EXPECT_THAT(RunTune(there_, {"tokens", "revoke", IdOf(ada)}).err,

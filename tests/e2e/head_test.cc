@@ -50,7 +50,7 @@ const std::string kEndless = CurveSweep("    iterations: 1000000000\n    seconds
 
 TEST(Head, AJobThatAPersonLetBeginIsNotHeldBackByTheNextHeadWhereItFoundNoRoom) {
   TestFolder folder;
-  auto head = StartHead(folder, {"--cpus", "1"});
+  auto head = StartHead(folder, {"--cpus", "2"});
   const std::string first = "until test -e go; do sleep 0.01; done";
   EXPECT_TRUE(Succeeded(
       RunTune(folder, {"submit", "--no-wait", "--name", "first", "--", "sh", "-c", first})));

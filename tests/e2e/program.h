@@ -142,6 +142,13 @@ class Program {
         [&](const std::string& line) { return line.find(text) != std::string::npos; });
   }
 
+  // Whether that is in what it has printed so far.
+  bool HasPrinted(const std::string& text) const {
+    std::ifstream out(out_path_);
+    const std::string printed{std::istreambuf_iterator<char>(out), {}};
+    return printed.find(text) != std::string::npos;
+  }
+
   void Signal(int signal) { kill(pid_, signal); }
 
   // Reads to the end and waits. Standard error's end also means that no descendant holds it any

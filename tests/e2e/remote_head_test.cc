@@ -163,9 +163,12 @@ TEST_F(RemoteHead, WhatAProgramWritesBesideItsCodeIsToldToStayThere) {
 }
 
 TEST_F(RemoteHead, CtrlCEndsWhoFollowsAJobAndSaysThatItGoesOn) {
-  Program follower(here_, "tune", {"submit", "--name", "long", "--", "sleep", "1000"});
-  ASSERT_TRUE(follower.WaitForText("job long"));
-  WaitForRows(there_, "select status from trials", {"RUNNING"});
+  Start();
+  Program follower(
+      here_, "tune",
+      {"--head", address_, "submit", "--name", "long", "--", "sh", "-c", "echo begun; sleep 1000"});
+  while (!follower.HasPrinted("begun")) {
+  }
   follower.Signal(SIGINT);
   const ProgramResult left = follower.Wait();
   EXPECT_EQ(left.exit_status, 130);

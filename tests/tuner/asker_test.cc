@@ -70,7 +70,7 @@ TEST(Asker, AProgramAsksForWhomItsVariableNamesAndAPartOfItForAnother) {
   {
     const AskingFor asking(kAda);
     EXPECT_EQ(AsksFor(), kAda);
-    EXPECT_EQ(MayChangeAlone().code(), StatusCode::kFailedPrecondition);
+    EXPECT_EQ(MayChangeAlone().code(), StatusCode::kPermissionDenied);
     const AskingFor other(kRoot);
     EXPECT_TRUE(MayChangeAlone().ok());
   }
