@@ -24,6 +24,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,6 +51,13 @@ struct ExpressionInput {
   bool is_text = false;
 };
 
+// What `name <= number` and its like say of the one variable.
+struct ExpressionBound {
+  double number = 0;
+  bool is_upper = false;
+  bool is_strict = false;
+};
+
 class Expression {
  public:
   // Errors say "column 7 of 'text': ...", columns from 1: what was read and what was expected.
@@ -64,6 +72,14 @@ class Expression {
   // One input for each variable, in that order. Allocates nothing.
   double Evaluate(std::span<const ExpressionInput> inputs) const;
   static bool IsTrue(double result) { return result < 0 || result > 0; }
+
+  // By how much the expression, taken as true or false, does not hold: above 0 where it is false, 0
+  // or below where it is true, NaN where a NaN decides. A comparison's is the difference of its
+  // sides in parts of its bound (core/standing.h); `a and b` has the greater of two, `a or b` the
+  // lesser, `not a` that of `a` with the other sign; what has no size, such as a text, has 1 or -1.
+  double Margin(std::span<const ExpressionInput> inputs) const;
+  // Nothing of any other form.
+  std::optional<ExpressionBound> AsBound() const;
 
   // A parameter's value as an input (booleans are 1 and 0); an error when it is a text, a list, a
   // map or null and the expression uses it as a number. The input refers to `value`.
@@ -114,6 +130,7 @@ class Expression {
 
   static double ApplyUnary(Op op, double x);
   static double ApplyBinary(Op op, double x, double y);
+  static double MarginOf(Op op, double left, double right, double scale);
 
   std::string text_;
   std::vector<ExpressionVariable> variables_;
