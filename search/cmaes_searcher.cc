@@ -90,7 +90,7 @@ void CmaEsSearcher::BeginFirstRun() {
   const ObservedTrial* best = nullptr;
   for (const ObservedTrial& trial : observations_.trials()) {
     if (trial.state != ObservedTrial::State::kEnded || trial.losses.empty()) continue;
-    if (best == nullptr || trial.losses[0] < best->losses[0]) best = &trial;
+    if (best == nullptr || trial.ranked_loss() < best->ranked_loss()) best = &trial;
   }
   for (size_t d = 0; best != nullptr && d < point.size(); ++d) {
     if (best->cells[d]) point[d] = best->cells[d]->mid();
@@ -182,8 +182,9 @@ void CmaEsSearcher::OnTrialEnded(TrialNumber number, Objectives last, bool faile
   flights_.erase(flight);
   if (ended.run != run_number_) return;
   const ObservedTrial* const trial = observations_.Find(number);
-  run_->Tell(std::move(ended.sample),
-             trial->losses.empty() ? std::numeric_limits<double>::infinity() : trial->losses[0]);
+  run_->Tell(std::move(ended.sample), trial->losses.empty()
+                                          ? std::numeric_limits<double>::infinity()
+                                          : trial->ranked_loss());
   if (options_.restart_strategy != CmaEsOptions::Restart::kNone && run_->IsOver()) BeginNextRun();
 }
 

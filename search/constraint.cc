@@ -12,12 +12,6 @@
 namespace tune {
 namespace {
 
-// As expressions write it: "optimizer.lr".
-std::string Dotted(std::string name) {
-  std::replace(name.begin(), name.end(), '/', '.');
-  return name;
-}
-
 // The values of a list or a constant; nothing for numbers from a range.
 std::vector<Value> ListedValues(const SpaceParameter& parameter) {
   if (const auto* const constant = std::get_if<Value>(&parameter.content)) return {*constant};
@@ -30,8 +24,41 @@ std::vector<Value> ListedValues(const SpaceParameter& parameter) {
 
 bool IsNumber(const Value& value) { return value.is_number() || value.is_bool(); }
 
-// What is wrong with how an expression uses a parameter, or nothing.
-std::string Misuse(const ExpressionVariable& variable, const SpaceParameter& parameter) {
+}  // namespace
+
+std::string Dotted(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '.');
+  return name;
+}
+
+const SpaceParameter* FindNamed(const ExpressionVariable& variable,
+                                const std::vector<SpaceParameter>& parameters) {
+  const auto nested = std::find_if(
+      parameters.begin(), parameters.end(),
+      [&](const SpaceParameter& parameter) { return parameter.name == variable.name; });
+  if (nested != parameters.end()) return &*nested;
+  const std::string written = Dotted(variable.name);
+  const auto dotted = std::find_if(
+      parameters.begin(), parameters.end(),
+      [&](const SpaceParameter& parameter) { return Dotted(parameter.name) == written; });
+  return dotted == parameters.end() ? nullptr : &*dotted;
+}
+
+ExpressionInput InputOf(const Value& value) {
+  ExpressionInput input;
+  if (value.is_number()) {
+    input.number = value.AsDouble();
+  } else if (value.is_bool()) {
+    input.number = value.AsBool() ? 1 : 0;
+  } else {
+    input.number = std::numeric_limits<double>::quiet_NaN();
+    input.is_text = value.is_string();
+    if (input.is_text) input.text = value.AsString();
+  }
+  return input;
+}
+
+std::string MisuseOf(const ExpressionVariable& variable, const SpaceParameter& parameter) {
   const std::vector<Value> values = ListedValues(parameter);
   const std::string name = "'" + Dotted(variable.name) + "'";
   if (variable.used_as_number) {
@@ -61,8 +88,6 @@ std::string Misuse(const ExpressionVariable& variable, const SpaceParameter& par
   return "";
 }
 
-}  // namespace
-
 Result<Constraint> Constraint::Parse(const Value& text,
                                      const std::vector<SpaceParameter>& parameters) {
   if (!text.is_string()) {
@@ -83,20 +108,14 @@ Result<Constraint> Constraint::Parse(const Value& text,
                                        " of '" + constraint.text() + "': " + what);
     };
     const std::string written = Dotted(variable.name);
-    auto found = std::find_if(
-        parameters.begin(), parameters.end(),
-        [&](const SpaceParameter& parameter) { return parameter.name == variable.name; });
-    // A name may have a dot of its own; a nested one comes before it.
-    if (found == parameters.end()) {
-      const auto named = std::find(names.begin(), names.end(), written);
-      found = parameters.begin() + (named - names.begin());
-    }
-    if (found == parameters.end()) {
+    const SpaceParameter* const found = FindNamed(variable, parameters);
+    if (found == nullptr) {
       const std::vector<std::string_view> known(names.begin(), names.end());
       return wrong("there is no parameter '" + written + "'" + DidYouMean(written, known));
     }
-    if (const std::string misuse = Misuse(variable, *found); !misuse.empty()) return wrong(misuse);
-    constraint.parameters_.push_back(static_cast<size_t>(found - parameters.begin()));
+    if (const std::string misuse = MisuseOf(variable, *found); !misuse.empty())
+      return wrong(misuse);
+    constraint.parameters_.push_back(static_cast<size_t>(found - parameters.data()));
     constraint.names_.push_back(found->name);
   }
   if (constraint.parameters_.empty()) {
@@ -111,16 +130,7 @@ bool Constraint::IsSatisfied(const Configuration& configuration) const {
   for (const std::string& name : names_) {
     const Value* const value = configuration.Find(name);
     if (value == nullptr) return true;
-    ExpressionInput& input = inputs.emplace_back();
-    if (value->is_number()) {
-      input.number = value->AsDouble();
-    } else if (value->is_bool()) {
-      input.number = value->AsBool() ? 1 : 0;
-    } else {
-      input.number = std::numeric_limits<double>::quiet_NaN();
-      input.is_text = value->is_string();
-      if (input.is_text) input.text = value->AsString();
-    }
+    inputs.push_back(InputOf(*value));
   }
   return Expression::IsTrue(expression_.Evaluate(inputs));
 }

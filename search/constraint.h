@@ -17,6 +17,17 @@
 
 namespace tune {
 
+// The parameter that an expression's variable names: nested ones come before one that has a dot of
+// its own. Null where there is none.
+const SpaceParameter* FindNamed(const ExpressionVariable& variable,
+                                const std::vector<SpaceParameter>& parameters);
+// As expressions write it: "optimizer.lr".
+std::string Dotted(std::string name);
+// What is wrong with how an expression uses a parameter, or nothing.
+std::string MisuseOf(const ExpressionVariable& variable, const SpaceParameter& parameter);
+// A parameter's value where an expression was checked against its domain. Refers to `value`.
+ExpressionInput InputOf(const Value& value);
+
 class Constraint {
  public:
   // `text`: a string. Errors carry its place and the column within it: what the expression cannot

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "core/check.h"
 
@@ -94,6 +96,29 @@ std::vector<size_t> NonDominationRanks(LossPoints points) {
     } else {
       place->push_back(i);
     }
+  }
+  return ranks;
+}
+
+std::vector<size_t> ConstrainedRanks(LossPoints points, std::span<const double> violations) {
+  TUNE_CHECK(points.size() == violations.size());
+  std::vector<LossPoint> feasible;
+  std::set<double> infeasible;  // Violations.
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (violations[i] == 0) {
+      feasible.push_back(points[i]);
+    } else {
+      infeasible.insert(violations[i]);
+    }
+  }
+  const std::vector<size_t> among = NonDominationRanks(feasible);
+  const size_t fronts = among.empty() ? 0 : *std::max_element(among.begin(), among.end()) + 1;
+  std::map<double, size_t> front_of;
+  for (const double violation : infeasible) front_of[violation] = fronts + front_of.size();
+  std::vector<size_t> ranks;
+  size_t next = 0;
+  for (const double violation : violations) {
+    ranks.push_back(violation == 0 ? among[next++] : front_of.at(violation));
   }
   return ranks;
 }

@@ -29,6 +29,12 @@ bool Dominates(const LossPoint& a, const LossPoint& b);
 // front 0 do, and so on.
 std::vector<size_t> NonDominationRanks(LossPoints points);
 
+// The same where points have to keep limits, by the constrained domination of Deb et al. (2002,
+// section VI-A): feasible points, whose violation is 0, have the fronts that they have among
+// themselves; behind them come the others, each a front of those with its violation, the smaller
+// ones first.
+std::vector<size_t> ConstrainedRanks(LossPoints points, std::span<const double> violations);
+
 // How lonely each point is among these (of one front, usually): the sum over the objectives of the
 // distance between its two neighbours, in parts of the objective's range. The ends are at infinity.
 std::vector<double> CrowdingDistances(LossPoints points);

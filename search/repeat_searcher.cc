@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/standing.h"
 
 namespace tune {
 
@@ -39,21 +40,27 @@ void RepeatSearcher::Restore(TrialNumber number, const Configuration& configurat
 }
 
 void RepeatSearcher::Count(Run& run, Objectives values) const {
-  const bool is_whole = std::all_of(values.begin(), values.end(),
+  const Objectives objectives = values.first(modes_.size());
+  const bool is_whole = std::all_of(objectives.begin(), objectives.end(),
                                     [](const Metric& value) { return value.has_value(); });
   if (!is_whole) return;
-  if (values.size() > 1 || run.best.empty() || IsBetter(*values[0], *run.best[0], modes_[0])) {
+  const auto violation = [this](Objectives all) { return ViolationOf(all.subspan(modes_.size())); };
+  if (modes_.size() > 1 || run.best.empty() ||
+      IsBetterStanding(*values[0], violation(values), *run.best[0], violation(run.best),
+                       modes_[0])) {
     run.best.assign(values.begin(), values.end());
   }
 }
 
 RepeatSearcher::Values RepeatSearcher::MeanOf(const std::vector<Values>& all) const {
-  Values mean(modes_.size());
+  size_t size = modes_.size();
+  for (const Values& values : all) size = std::max(size, values.size());
+  Values mean(size);
   for (size_t i = 0; i < mean.size(); ++i) {
     double sum = 0;
     int64_t count = 0;
     for (const Values& values : all) {
-      if (values.empty() || !values[i]) continue;
+      if (i >= values.size() || !values[i]) continue;
       sum += *values[i];
       ++count;
     }

@@ -29,7 +29,7 @@ class RepeatSearcher final : public Searcher {
   std::string DebugString() const override;
 
  private:
-  using Values = std::vector<Metric>;  // One for each objective.
+  using Values = std::vector<Metric>;  // One for each objective, and each limit.
 
   struct Run {
     Values best;  // Of several objectives the last whole ones. Empty: none yet.

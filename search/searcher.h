@@ -34,6 +34,8 @@ class Searcher {
   // What became of it. A searcher that learns from nothing ignores both. Iterations of a trial
   // rise. `last`: what it reported last, or was told of at its end; empty metrics where there is
   // nothing. A trial that a scheduler stopped has ended like others: it is known by its iterations.
+  // `values`, `last`: one for each objective, then one for each limit on results: by how much the
+  // result breaks it (core/standing.h), nothing where nobody can tell.
   virtual void OnReport(TrialNumber number, int64_t iteration, Objectives values) = 0;
   virtual void OnTrialEnded(TrialNumber number, Objectives last, bool failed) = 0;
 
@@ -46,6 +48,7 @@ class Searcher {
 struct SearchProblem {
   SearchSpace space;
   std::vector<Mode> modes = {Mode::kMax};  // One for each objective.
+  size_t limit_count = 0;                  // Limits on results.
   int64_t samples = -1;                    // How many trials at most; -1: no limit.
   uint64_t seed = 0;
   std::optional<int64_t> max_t =

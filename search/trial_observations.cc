@@ -53,31 +53,42 @@ ObservedTrial* TrialObservations::FindMutable(TrialNumber number) {
 }
 
 Losses TrialObservations::ToLosses(Objectives values) const {
-  TUNE_CHECK(values.size() == modes_.size());
+  TUNE_CHECK(values.size() >= modes_.size());
   Losses losses;
-  for (size_t i = 0; i < values.size(); ++i) {
+  for (size_t i = 0; i < modes_.size(); ++i) {
     const double value = values[i].value_or(std::numeric_limits<double>::quiet_NaN());
     losses.push_back(AsLoss(value, modes_[i]));
   }
   return losses;
 }
 
+Objectives TrialObservations::MarginsOf(Objectives values) const {
+  return values.subspan(std::min(modes_.size(), values.size()));
+}
+
 // A trial of several objectives has no best report; its last whole one counts.
-void TrialObservations::Count(ObservedTrial& trial, const Losses& losses) const {
+void TrialObservations::Count(ObservedTrial& trial, const Losses& losses,
+                              Objectives margins) const {
   const bool is_whole =
       std::none_of(losses.begin(), losses.end(), [](double x) { return std::isnan(x); });
   if (!is_whole) return;
-  if (losses.size() > 1 || trial.losses.empty() || losses[0] < trial.losses[0]) {
-    trial.losses = losses;
-  }
+  const double violation = ViolationOf(margins);
+  const bool is_better =
+      losses.size() > 1 || trial.losses.empty() ||
+      IsBetterStanding(losses[0], violation, trial.losses[0], trial.violation, Mode::kMin);
+  if (!is_better) return;
+  trial.losses = losses;
+  trial.margins.assign(margins.begin(), margins.end());
+  trial.violation = violation;
 }
 
 void TrialObservations::OnReport(TrialNumber number, int64_t iteration, Objectives values) {
   ObservedTrial* const trial = FindMutable(number);
   if (trial == nullptr) return;
   Losses losses = ToLosses(values);
-  Count(*trial, losses);
-  trial->reports.push_back({iteration, std::move(losses)});
+  const Objectives margins = MarginsOf(values);
+  Count(*trial, losses, margins);
+  trial->reports.push_back({iteration, std::move(losses), ViolationOf(margins)});
 }
 
 void TrialObservations::OnTrialEnded(TrialNumber number, Objectives last, bool failed) {
@@ -87,7 +98,7 @@ void TrialObservations::OnTrialEnded(TrialNumber number, Objectives last, bool f
   if (failed) {
     trial->losses.clear();
   } else {
-    Count(*trial, ToLosses(last));
+    Count(*trial, ToLosses(last), MarginsOf(last));
   }
 }
 

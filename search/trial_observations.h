@@ -12,6 +12,7 @@
 #include "core/configuration.h"
 #include "core/ids.h"
 #include "core/metric.h"
+#include "core/standing.h"
 #include "search/unit_space.h"
 
 namespace tune {
@@ -24,6 +25,7 @@ struct ObservedTrial {
   struct Intermediate {
     int64_t iteration = 0;
     Losses losses;
+    double violation = 0;  // Of limits on results (core/standing.h); 0: feasible, or no limits.
   };
 
   TrialNumber number;
@@ -33,6 +35,14 @@ struct ObservedTrial {
   // What the trial counts for: of one objective the best that it reported or was told of at its
   // end, of several the last. Empty while there is nothing with a value, and for a failed one.
   Losses losses;
+  // Of the same report: by how much it breaks each limit, nothing where nobody can tell, and the
+  // violation that they sum to.
+  std::vector<Metric> margins;
+  double violation = 0;
+
+  bool is_feasible() const { return violation == 0; }
+  // Of one objective, with the limits: what ranks alone go by. Requires losses.
+  double ranked_loss() const { return RankedLoss(losses[0], violation); }
 
   int64_t iterations() const { return reports.empty() ? 0 : reports.back().iteration; }
 };
@@ -64,7 +74,9 @@ class TrialObservations {
   static size_t SlotOf(TrialNumber number);
   const std::vector<int64_t>& IndexFor(TrialNumber number) const;
   Losses ToLosses(Objectives values) const;
-  void Count(ObservedTrial& trial, const Losses& losses) const;
+  void Count(ObservedTrial& trial, const Losses& losses, Objectives margins) const;
+  // What stands behind the objectives.
+  Objectives MarginsOf(Objectives values) const;
 
   UnitSpace space_;
   std::vector<Mode> modes_;

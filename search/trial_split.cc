@@ -93,7 +93,7 @@ TrialSplit SplitByLoss(const std::vector<ObservedTrial>& trials, const SplitRule
   for (size_t i = 0; i < trials.size(); ++i) {
     if (trials[i].losses.empty()) continue;
     const int64_t behind = max_t ? std::max<int64_t>(0, *max_t - trials[i].iterations()) : 0;
-    ranked.push_back({i, behind, trials[i].losses[0]});
+    ranked.push_back({i, behind, trials[i].ranked_loss()});
   }
   const size_t good_count = GoodCount(rule, ranked.size());
   return SplitInOrder(trials, rule, std::move(ranked), good_count);
@@ -109,10 +109,11 @@ std::optional<TrialSplit> SplitAtHighestLevel(const std::vector<ObservedTrial>& 
   for (size_t i = 0; i < trials.size(); ++i) {
     if (trials[i].state == ObservedTrial::State::kFailed) continue;
     if (trials[i].reports.empty() && !trials[i].losses.empty()) {
-      levels[whole].push_back({i, 0, trials[i].losses[0]});
+      levels[whole].push_back({i, 0, trials[i].ranked_loss()});
     }
-    for (const auto& [iteration, losses] : trials[i].reports) {
-      if (!std::isnan(losses[0])) levels[iteration].push_back({i, 0, losses[0]});
+    for (const auto& [iteration, losses, violation] : trials[i].reports) {
+      if (std::isnan(losses[0])) continue;
+      levels[iteration].push_back({i, 0, RankedLoss(losses[0], violation)});
     }
   }
   for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
@@ -127,6 +128,7 @@ std::optional<TrialSplit> SplitAtHighestLevel(const std::vector<ObservedTrial>& 
 TrialSplit SplitByFronts(const std::vector<ObservedTrial>& trials, const SplitRule& rule) {
   std::vector<size_t> places;
   std::vector<LossPoint> points;
+  std::vector<double> violations;
   for (size_t i = 0; i < trials.size(); ++i) {
     const Losses& losses = trials[i].losses;
     if (losses.empty()) continue;
@@ -135,9 +137,10 @@ TrialSplit SplitByFronts(const std::vector<ObservedTrial>& trials, const SplitRu
     }
     places.push_back(i);
     points.push_back(losses);
+    violations.push_back(trials[i].violation);
   }
   const size_t good_count = GoodCount(rule, points.size());
-  const std::vector<size_t> ranks = NonDominationRanks(points);
+  const std::vector<size_t> ranks = ConstrainedRanks(points, violations);
   std::vector<size_t> chosen;  // Places among the points.
   for (size_t front = 0; chosen.size() < good_count; ++front) {
     std::vector<size_t> members;

@@ -5,6 +5,12 @@
 // far. Bad are all others: those that failed or ended without a value, and running ones, so that
 // the next configuration keeps away from them.
 //
+// Limits on results: feasible trials come before infeasible ones, and of these those that violate
+// less come first (core/standing.h), as in Optuna's TPESampler with constraints_func; of several
+// losses by ConstrainedRanks (search/pareto.h). Watanabe, Hutter, "c-TPE: Tree-Structured Parzen
+// Estimator with Inequality Constraints for Expensive Hyperparameter Optimization", IJCAI 2023,
+// splits by each limit by itself; here one split serves all.
+//
 // Thread rule: pure functions.
 #pragma once
 

@@ -3,12 +3,19 @@
 #include <cmath>
 
 #include "search/gp/expected_improvement.h"
+#include "search/normal.h"
 
 namespace tune {
 
 using Eigen::ArrayXd;
 using Eigen::Index;
 using Eigen::VectorXd;
+
+namespace {
+
+constexpr double kLogRootTwoPi = 0.91893853320467274178;
+
+}  // namespace
 
 ArrayXd LossImprovement::Values(const Points& points) const {
   const auto predicted = surrogate_.Predict(points);
@@ -72,6 +79,43 @@ Eigen::Array<bool, Eigen::Dynamic, 1> FrontImprovement::AreApart(const Points& p
   Eigen::Array<bool, Eigen::Dynamic, 1> apart =
       Eigen::Array<bool, Eigen::Dynamic, 1>::Constant(points.rows(), false);
   for (const Surrogate& surrogate : surrogates_) apart = apart || surrogate.AreApart(points, other);
+  return apart;
+}
+
+ArrayXd FeasibleAcquisition::Values(const Points& points) const {
+  ArrayXd values = promise_ ? promise_->Values(points) : ArrayXd::Zero(points.rows());
+  for (size_t k = 0; k < limits_.size(); ++k) {
+    const auto predicted = limits_[k].Predict(points);
+    for (Index i = 0; i < points.rows(); ++i) {
+      const double deviation = std::sqrt(predicted.variances[i]);
+      values[i] += LogNormalCdf((bounds_[k] - predicted.means[i]) / deviation);
+    }
+  }
+  return values;
+}
+
+double FeasibleAcquisition::ValueWithSlope(const VectorXd& point, VectorXd& slope) const {
+  slope = VectorXd::Zero(point.size());
+  double value = promise_ ? promise_->ValueWithSlope(point, slope) : 0;
+  for (size_t k = 0; k < limits_.size(); ++k) {
+    const auto at = limits_[k].PredictWithSlopes(point);
+    const double deviation = std::sqrt(at.variance);
+    const double z = (bounds_[k] - at.mean) / deviation;
+    const double log_cdf = LogNormalCdf(z);
+    // The density over the cdf, which stays finite where both vanish.
+    const double by_z = std::exp(-0.5 * z * z - kLogRootTwoPi - log_cdf);
+    value += log_cdf;
+    slope -= by_z / deviation * (at.mean_by_point + z / (2 * deviation) * at.variance_by_point);
+  }
+  return value;
+}
+
+Eigen::Array<bool, Eigen::Dynamic, 1> FeasibleAcquisition::AreApart(const Points& points,
+                                                                    const VectorXd& other) const {
+  Eigen::Array<bool, Eigen::Dynamic, 1> apart =
+      Eigen::Array<bool, Eigen::Dynamic, 1>::Constant(points.rows(), false);
+  if (promise_) apart = promise_->AreApart(points, other);
+  for (const Surrogate& limit : limits_) apart = apart || limit.AreApart(points, other);
   return apart;
 }
 

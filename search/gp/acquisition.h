@@ -5,6 +5,8 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "search/gp/gaussian_process.h"
@@ -61,6 +63,30 @@ class FrontImprovement final : public Acquisition {
  private:
   const std::vector<Surrogate>& surrogates_;
   HypervolumeImprovement improvement_;
+};
+
+// Another promise where limits on results have to be kept: times the probability that all are,
+// which by independent surrogates is the product over the limits of cdf((bound - mean) / deviation)
+// (Gardner, Kusner, Xu, Weinberger, Cunningham, "Bayesian Optimization with Inequality
+// Constraints", ICML 2014, equations 7 to 9). With no other promise, while nothing feasible is
+// known that could be improved on, the probability alone (Gelbart, Snoek, Adams, "Bayesian
+// Optimization with Unknown Constraints", UAI 2014, equation 6).
+class FeasibleAcquisition final : public Acquisition {
+ public:
+  // `promise`: may be null. `bounds`: of each limit what its surrogate must not exceed.
+  FeasibleAcquisition(std::unique_ptr<Acquisition> promise, const std::vector<Surrogate>& limits,
+                      std::vector<double> bounds)
+      : promise_(std::move(promise)), limits_(limits), bounds_(std::move(bounds)) {}
+
+  Eigen::ArrayXd Values(const Points& points) const override;
+  double ValueWithSlope(const Eigen::VectorXd& point, Eigen::VectorXd& slope) const override;
+  Eigen::Array<bool, Eigen::Dynamic, 1> AreApart(const Points& points,
+                                                 const Eigen::VectorXd& other) const override;
+
+ private:
+  std::unique_ptr<Acquisition> promise_;
+  const std::vector<Surrogate>& limits_;
+  std::vector<double> bounds_;
 };
 
 }  // namespace tune

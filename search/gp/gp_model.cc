@@ -20,8 +20,9 @@ constexpr size_t kKnownMax = 400;  // The cost of a process grows with the cube.
 constexpr size_t kRunningMax = 100;
 constexpr size_t kFitMax = 200;  // Some dozens of processes are made for a fit.
 
-LossWarp WarpOf(const std::vector<std::optional<double>>& losses) {
+LossWarp WarpOf(const std::vector<std::optional<double>>& losses, std::optional<double> bound) {
   std::vector<double> finite;
+  if (bound) finite.push_back(*bound);
   for (const auto& loss : losses) {
     if (loss && std::isfinite(*loss)) finite.push_back(*loss);
   }
@@ -54,10 +55,10 @@ std::vector<size_t> Kept(std::vector<size_t> trials,
 }  // namespace
 
 GpModel::GpModel(CategoryFlags is_category, const Points& points, const LevelTable& table,
-                 bool is_noisy)
+                 bool is_noisy, std::optional<double> bound)
     : is_category_(std::move(is_category)) {
   for (size_t level = 0; level < table.losses.size(); ++level) {
-    levels_.emplace_back().warp = WarpOf(table.losses[level]);
+    levels_.emplace_back().warp = WarpOf(table.losses[level], bound);
     if (level > 0) FitStep(table, level);
     const Rows rows = RowsOf(table, level);
     std::vector<Index> known;

@@ -19,8 +19,10 @@ namespace tune {
 
 class GpModel {
  public:
-  // `points`: of the table's trials. `is_noisy`: as of FitGpParameters.
-  GpModel(CategoryFlags is_category, const Points& points, const LevelTable& table, bool is_noisy);
+  // `points`: of the table's trials. `is_noisy`: as of FitGpParameters. `bound`: of a limit, what
+  // its losses must not exceed; the bend of losses keeps it apart from those on either side.
+  GpModel(CategoryFlags is_category, const Points& points, const LevelTable& table, bool is_noisy,
+          std::optional<double> bound = {});
 
   struct View {
     Surrogate surrogate;

@@ -68,6 +68,7 @@ class GpSearcher final : public Searcher {
         sobol_(std::min(observations_.space().size(), SobolSequence::kDimensionsMax)),
         options_(options),
         seed_(problem.seed),
+        limit_count_(problem.limit_count),
         random_(std::move(random)) {}
 
   std::optional<Configuration> Suggest(TrialNumber number) override;
@@ -82,11 +83,12 @@ class GpSearcher final : public Searcher {
   // all for those of an earlier life.
   struct Occasion {
     std::vector<int64_t> levels;
-    std::vector<LevelTable> tables;  // One for each objective.
+    std::vector<LevelTable> tables;  // One for each objective, then one for each limit.
   };
   // Where to look, and what for.
   struct Outlook {
-    std::vector<Surrogate> surrogates;  // One for each objective.
+    std::vector<Surrogate> surrogates;  // One for each objective,
+    std::vector<Surrogate> limits;      // and one for each limit.
     std::unique_ptr<Acquisition> acquisition;
     std::vector<size_t> incumbents;  // Trials.
     std::vector<size_t> pending;
@@ -98,6 +100,19 @@ class GpSearcher final : public Searcher {
   void MakeModels(const Points& points);
   void LookForBest(const Points& points, Outlook& outlook) const;
   void LookForFront(const Points& points, Outlook& outlook) const;
+  // Limits on results.
+  void LookForFeasible(const Points& points, Outlook& outlook) const;
+  void LookForFeasibleBest(const Points& points, Outlook& outlook) const;
+  void KeepLimits(Outlook& outlook) const;
+  std::vector<size_t> LeastViolating(size_t count) const;
+  // Those of `trials` that keep all limits: by what they came to, and by what is predicted of those
+  // that still run.
+  std::vector<size_t> FeasibleOf(std::vector<size_t> trials, const Points& points,
+                                 const Outlook& outlook) const;
+  size_t KeepFeasible(const Points& points, const Outlook& outlook, size_t ended,
+                      std::vector<size_t>& trials, std::vector<LossPoint>& seen) const;
+  size_t objective_count() const { return observations_.objective_count(); }
+  double BoundOf(size_t limit) const { return models_[objective_count() + limit].Seen(0); }
   LossPoint ReferenceOf(LossPoints seen) const;
   std::vector<LevelTable> TablesOf(const std::vector<int64_t>& levels) const;
   Points PointsOf(size_t count) const;
@@ -109,12 +124,14 @@ class GpSearcher final : public Searcher {
   SobolSequence sobol_;
   GpOptions options_;
   uint64_t seed_;
+  size_t limit_count_;
   std::unique_ptr<Searcher> random_;  // Unique, so that it too knows of every trial.
 
   size_t results_ = 0;  // Trials with a report, or ended.
   size_t next_occasion_ = kResultsMin;
   std::optional<Occasion> occasion_;
-  std::vector<GpModel> models_;  // Of the occasion, once they were asked for.
+  // Of the occasion, once they were asked for, in the order of its tables.
+  std::vector<GpModel> models_;
 };
 
 std::optional<Configuration> GpSearcher::Suggest(TrialNumber number) {
@@ -148,7 +165,8 @@ void GpSearcher::OnTrialEnded(TrialNumber number, Objectives last, bool failed) 
 void GpSearcher::CountResult() {
   if (++results_ < next_occasion_) return;
   next_occasion_ = results_ + std::max<size_t>(1, results_ / 16);
-  const bool has_levels = options_.fidelity && observations_.objective_count() == 1;
+  // A report that is not the last says little of limits: trials then count as they ended.
+  const bool has_levels = options_.fidelity && objective_count() == 1 && limit_count_ == 0;
   auto levels =
       has_levels ? ChooseLevels(observations_.trials(), kResultsMin) : std::vector<int64_t>{0};
   auto tables = TablesOf(levels);
@@ -159,8 +177,11 @@ void GpSearcher::CountResult() {
 
 std::vector<LevelTable> GpSearcher::TablesOf(const std::vector<int64_t>& levels) const {
   std::vector<LevelTable> tables;
-  for (size_t k = 0; k < observations_.objective_count(); ++k) {
+  for (size_t k = 0; k < objective_count(); ++k) {
     tables.push_back(TableOf(observations_.trials(), levels, k));
+  }
+  for (size_t k = 0; k < limit_count_; ++k) {
+    tables.push_back(MarginTableOf(observations_.trials(), k));
   }
   return tables;
 }
@@ -190,8 +211,10 @@ Points GpSearcher::PointsOf(size_t count) const {
 void GpSearcher::MakeModels(const Points& points) {
   for (const LevelTable& table : occasion_->tables) {
     const auto count = static_cast<Index>(table.losses[0].size());
+    const bool is_limit = models_.size() >= objective_count();
     models_.emplace_back(acquisition_.is_category(), points.topRows(count), table,
-                         !options_.deterministic_objective);
+                         !options_.deterministic_objective,
+                         is_limit ? std::optional<double>(0) : std::nullopt);
   }
 }
 
@@ -209,12 +232,96 @@ void GpSearcher::LookForBest(const Points& points, Outlook& outlook) const {
   outlook.acquisition = std::make_unique<LossImprovement>(surrogate, view.best, noise);
 }
 
+void GpSearcher::LookForFeasible(const Points& points, Outlook& outlook) const {
+  for (size_t k = 0; k < limit_count_; ++k) {
+    const LevelTable table = MarginTableOf(observations_.trials(), k);
+    outlook.limits.push_back(models_[objective_count() + k].Look(points, table).surrogate);
+  }
+}
+
+std::vector<size_t> GpSearcher::FeasibleOf(std::vector<size_t> trials, const Points& points,
+                                           const Outlook& outlook) const {
+  const auto keeps = [&](size_t i) {
+    const ObservedTrial& trial = observations_.trials()[i];
+    if (trial.state == ObservedTrial::State::kEnded) {
+      return !trial.losses.empty() && trial.is_feasible();
+    }
+    const Points at = points.row(static_cast<Index>(i));
+    for (size_t k = 0; k < limit_count_; ++k) {
+      if (outlook.limits[k].Means(at)[0] > BoundOf(k)) return false;
+    }
+    return trial.state == ObservedTrial::State::kRunning;
+  };
+  std::erase_if(trials, [&](size_t i) { return !keeps(i); });
+  return trials;
+}
+
+// Where nothing is feasible yet, to look around.
+std::vector<size_t> GpSearcher::LeastViolating(size_t count) const {
+  std::vector<size_t> trials;
+  const auto& all = observations_.trials();
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].state == ObservedTrial::State::kEnded && !all[i].losses.empty()) trials.push_back(i);
+  }
+  std::stable_sort(trials.begin(), trials.end(),
+                   [&](size_t a, size_t b) { return all[a].violation < all[b].violation; });
+  trials.resize(std::min(trials.size(), count));
+  return trials;
+}
+
+// Takes the others out of both; how many of those that have ended stay.
+size_t GpSearcher::KeepFeasible(const Points& points, const Outlook& outlook, size_t ended,
+                                std::vector<size_t>& trials, std::vector<LossPoint>& seen) const {
+  const std::vector<size_t> kept = FeasibleOf(trials, points, outlook);
+  size_t next = 0;
+  size_t still = 0;
+  for (size_t i = 0; i < trials.size(); ++i) {
+    if (next == kept.size() || trials[i] != kept[next]) continue;
+    still += i < ended ? 1 : 0;
+    if (next != i) seen[next] = std::move(seen[i]);
+    ++next;
+  }
+  seen.resize(next);
+  trials = kept;
+  return still;
+}
+
+// What promises much is worth as much as it is likely to keep the limits.
+void GpSearcher::KeepLimits(Outlook& outlook) const {
+  std::vector<double> bounds;
+  for (size_t k = 0; k < limit_count_; ++k) bounds.push_back(BoundOf(k));
+  outlook.acquisition = std::make_unique<FeasibleAcquisition>(std::move(outlook.acquisition),
+                                                              outlook.limits, std::move(bounds));
+}
+
+// Improved on is the best of those that keep the limits; while none does, one is looked for.
+void GpSearcher::LookForFeasibleBest(const Points& points, Outlook& outlook) const {
+  constexpr size_t kIncumbents = 4;
+  LookForFeasible(points, outlook);
+  GpModel::View view = models_[0].Look(points, TablesOf(occasion_->levels)[0]);
+  outlook.surrogates.push_back(std::move(view.surrogate));
+  const Surrogate& surrogate = outlook.surrogates[0];
+  outlook.pending = view.pending;
+  outlook.incumbents = FeasibleOf(std::move(view.leading), points, outlook);
+  if (outlook.incumbents.empty()) {
+    outlook.incumbents = LeastViolating(kIncumbents);
+  } else {
+    std::vector<size_t> promised = FeasibleOf(std::move(view.pending), points, outlook);
+    promised.push_back(outlook.incumbents[0]);
+    const double best = surrogate.Means(points(promised, Eigen::all)).minCoeff();
+    outlook.incumbents.resize(std::min(outlook.incumbents.size(), kIncumbents));
+    outlook.acquisition = std::make_unique<LossImprovement>(surrogate, best, 0);
+  }
+  KeepLimits(outlook);
+}
+
 // Running trials are part of the front that is to be improved on, by what they promise: else it
 // would be promised again to the next one, at the same place.
 void GpSearcher::LookForFront(const Points& points, Outlook& outlook) const {
   constexpr size_t kIncumbents = 8;
   const std::vector<LevelTable> tables = TablesOf(occasion_->levels);
-  for (size_t k = 0; k < models_.size(); ++k) {
+  LookForFeasible(points, outlook);
+  for (size_t k = 0; k < objective_count(); ++k) {
     GpModel::View view = models_[k].Look(points, tables[k]);
     outlook.surrogates.push_back(std::move(view.surrogate));
     outlook.pending = std::move(view.pending);
@@ -228,16 +335,23 @@ void GpSearcher::LookForFront(const Points& points, Outlook& outlook) const {
       known.push_back(i);
     }
   }
-  const size_t ended = known.size();
+  size_t ended = known.size();
   known.insert(known.end(), outlook.pending.begin(), outlook.pending.end());
-  std::vector<LossPoint> seen(known.size(), LossPoint(models_.size()));
-  for (size_t k = 0; k < models_.size(); ++k) {
+  std::vector<LossPoint> seen(known.size(), LossPoint(objective_count()));
+  for (size_t k = 0; k < objective_count(); ++k) {
     const Eigen::ArrayXd means = outlook.surrogates[k].Means(points(known, Eigen::all));
     for (size_t i = 0; i < known.size(); ++i) seen[i][k] = means[static_cast<Index>(i)];
   }
+  // Infeasible ones, too, show how bad losses can be; of a front they are no part.
   const LossPoint reference = ReferenceOf(LossPoints(seen).first(ended));
+  if (limit_count_ > 0) ended = KeepFeasible(points, outlook, ended, known, seen);
   outlook.acquisition = std::make_unique<FrontImprovement>(
       outlook.surrogates, HypervolumeImprovement(Thinned(seen, reference), reference));
+  if (limit_count_ > 0) {
+    if (ended == 0) outlook.acquisition.reset();
+    if (ended == 0) outlook.incumbents = LeastViolating(kIncumbents);
+    KeepLimits(outlook);
+  }
   seen.resize(ended);
   for (const size_t i : ChooseByHypervolume(seen, reference, std::min(ended, kIncumbents))) {
     outlook.incumbents.push_back(known[i]);
@@ -249,7 +363,7 @@ void GpSearcher::LookForFront(const Points& points, Outlook& outlook) const {
 LossPoint GpSearcher::ReferenceOf(LossPoints seen) const {
   constexpr double kBeyond = 0.1;
   constexpr double kLeastBeyond = 1e-3;  // Losses are standardised here.
-  LossPoint reference(models_.size(), 1);
+  LossPoint reference(objective_count(), 1);
   for (size_t k = 0; k < reference.size(); ++k) {
     if (!options_.reference.empty()) {
       reference[k] = models_[k].Seen(options_.reference[k]);
@@ -268,7 +382,9 @@ std::optional<Configuration> GpSearcher::SuggestByModel(TrialNumber number) {
   const Points points = PointsOf(observations_.trials().size());
   if (models_.empty()) MakeModels(points);
   Outlook outlook;
-  if (models_.size() == 1) {
+  if (objective_count() == 1 && limit_count_ > 0) {
+    LookForFeasibleBest(points, outlook);
+  } else if (objective_count() == 1) {
     LookForBest(points, outlook);
   } else {
     LookForFront(points, outlook);

@@ -84,4 +84,18 @@ LevelTable TableOf(const std::vector<ObservedTrial>& trials, const std::vector<i
   return table;
 }
 
+LevelTable MarginTableOf(const std::vector<ObservedTrial>& trials, size_t limit) {
+  LevelTable table;
+  table.losses.resize(1);
+  for (const ObservedTrial& trial : trials) {
+    const bool is_known =
+        limit < trial.margins.size() && trial.margins[limit] && !trial.losses.empty();
+    const double margin = trial.state == ObservedTrial::State::kRunning ? kNaN
+                          : is_known                                    ? *trial.margins[limit]
+                                                                        : kInfinite;
+    table.losses[0].emplace_back(margin);
+  }
+  return table;
+}
+
 }  // namespace tune

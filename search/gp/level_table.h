@@ -28,4 +28,8 @@ std::vector<int64_t> ChooseLevels(const std::vector<ObservedTrial>& trials, size
 LevelTable TableOf(const std::vector<ObservedTrial>& trials, const std::vector<int64_t>& levels,
                    size_t objective = 0);
 
+// By how much trials break one limit, as losses of the one level 0: of trials that have ended. What
+// nobody can tell, and a trial that failed or never had a value, has infinity.
+LevelTable MarginTableOf(const std::vector<ObservedTrial>& trials, size_t limit);
+
 }  // namespace tune

@@ -61,6 +61,16 @@ double CountedVolume(const std::vector<LossPoint>& points, size_t objectives, in
   return static_cast<double>(covered) / cells;
 }
 
+TEST(ConstrainedRanks, PutFeasibleFrontsFirstThenOneFrontForEachViolation) {
+  const std::vector<LossPoint> points = {{0, 0}, {1, 2}, {2, 1}, {3, 3}, {0, 1}, {5, 5}};
+  const std::vector<double> violations = {0.5, 0, 0, 0, 0.1, 0.5};
+  EXPECT_THAT(ConstrainedRanks(points, violations), ElementsAre(3, 0, 0, 1, 2, 3));
+  const std::vector<double> none(points.size(), 0.0);
+  EXPECT_EQ(ConstrainedRanks(points, none), NonDominationRanks(points));
+  const std::vector<double> all = {1, 1, 1, 2, 2, 1};
+  EXPECT_THAT(ConstrainedRanks(points, all), ElementsAre(0, 0, 0, 1, 1, 0));
+}
+
 TEST(Dominates, IsNowhereWorseAndSomewhereBetter) {
   EXPECT_TRUE(Dominates({1, 2}, {1, 3}));
   EXPECT_FALSE(Dominates({1, 2}, {1, 2}));

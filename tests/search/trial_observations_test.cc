@@ -48,6 +48,23 @@ TEST(TrialObservations, OfSeveralObjectivesTheLastWholeReportCounts) {
   EXPECT_EQ(observations.trials()[0].losses, (Losses{3.0, -1.0}));
 }
 
+TEST(TrialObservations, TheBestReportKeepsTheLimitsOrViolatesThemLeast) {
+  TrialObservations observations = Make({Mode::kMax});
+  const Metric reports[][3] = {
+      {0.9, 0.5, -1.0}, {0.4, 0.1, 0.2}, {0.2, -0.1, -0.2}, {0.8, 0.1, -1.0}};
+  observations.OnReport(kFirst, 1, reports[0]);
+  observations.OnReport(kFirst, 2, reports[1]);
+  EXPECT_EQ(observations.trials()[0].losses, Losses{-0.4});
+  EXPECT_NEAR(observations.trials()[0].violation, 0.3, 1e-12);
+  EXPECT_FALSE(observations.trials()[0].is_feasible());
+  observations.OnReport(kFirst, 3, reports[2]);
+  observations.OnTrialEnded(kFirst, reports[3], false);
+  const ObservedTrial& trial = observations.trials()[0];
+  EXPECT_EQ(trial.losses, Losses{-0.2});
+  EXPECT_EQ(trial.margins, (std::vector<Metric>{-0.1, -0.2}));
+  EXPECT_TRUE(trial.is_feasible());
+}
+
 TEST(TrialObservations, KnowsWhichConfigurationsWereHad) {
   const TrialObservations observations = Make({Mode::kMin});
   Configuration configuration;
