@@ -8,11 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/input_error.h"
 #include "core/option_map.h"
 #include "core/random.h"
 #include "search/grid.h"
 #include "search/pareto.h"
 #include "search/random_searcher.h"
+#include "search/reference_niches.h"
 #include "search/search_options.h"
 #include "search/trial_observations.h"
 
@@ -29,7 +31,11 @@ class Nsga2Searcher final : public Searcher {
       : observations_(UnitSpace(problem.space), problem.modes, problem.is_unique),
         options_(options),
         seed_(problem.seed),
-        random_(std::move(random)) {}
+        random_(std::move(random)) {
+    if (!options_.has_niches) return;
+    directions_ =
+        SimplexDirections(problem.modes.size(), static_cast<size_t>(options_.population_size));
+  }
 
   std::optional<Configuration> Suggest(TrialNumber number) override;
   void Restore(TrialNumber number, const Configuration& configuration) override;
@@ -44,13 +50,19 @@ class Nsga2Searcher final : public Searcher {
   struct Member {
     TrialNumber trial;
     LossPoint losses;
+    double violation = 0;
     size_t rank = 0;
-    double crowding = 0;
+    double crowding = 0;  // Of NSGA-II: how lonely it is in its front.
+    // Of NSGA-III.
+    size_t niche_count = 0;  // How many share its niche.
+    double niche_distance = 0;
   };
 
-  // NSGA-II's order: the lower front, then the lonelier, then the earlier trial.
+  // The lower front, then the lonelier or the one of the smaller niche, then the earlier trial.
   static bool IsFitter(const Member& a, const Member& b);
   void Rank();
+  void FindCrowding(const std::vector<LossPoint>& points, const std::vector<size_t>& ranks);
+  void FindNiches(const std::vector<LossPoint>& points, const std::vector<size_t>& ranks);
   const UnitCells& ChooseParent(KeyedRandom& random) const;
   std::vector<double> Child(KeyedRandom& random) const;
 
@@ -59,18 +71,46 @@ class Nsga2Searcher final : public Searcher {
   uint64_t seed_;
   std::unique_ptr<Searcher> random_;  // Unique, so that it too knows of every trial.
   std::vector<Member> population_;
+  std::vector<LossPoint> directions_;  // Of NSGA-III.
 };
 
 bool Nsga2Searcher::IsFitter(const Member& a, const Member& b) {
   if (a.rank != b.rank) return a.rank < b.rank;
   if (a.crowding != b.crowding) return a.crowding > b.crowding;
+  if (a.niche_count != b.niche_count) return a.niche_count < b.niche_count;
+  if (a.niche_distance != b.niche_distance) return a.niche_distance < b.niche_distance;
   return a.trial < b.trial;
 }
 
 void Nsga2Searcher::Rank() {
   std::vector<LossPoint> points;
-  for (const Member& member : population_) points.push_back(member.losses);
-  const std::vector<size_t> ranks = NonDominationRanks(points);
+  std::vector<double> violations;
+  for (const Member& member : population_) {
+    points.push_back(member.losses);
+    violations.push_back(member.violation);
+  }
+  const std::vector<size_t> ranks = ConstrainedRanks(points, violations);
+  for (size_t i = 0; i < ranks.size(); ++i) population_[i].rank = ranks[i];
+  if (options_.has_niches) {
+    FindNiches(points, ranks);
+  } else {
+    FindCrowding(points, ranks);
+  }
+}
+
+void Nsga2Searcher::FindNiches(const std::vector<LossPoint>& points,
+                               const std::vector<size_t>& ranks) {
+  const std::vector<Niche> niches = NichesOf(points, ranks, directions_);
+  std::vector<size_t> counts(directions_.size());
+  for (const Niche& niche : niches) ++counts[niche.direction];
+  for (size_t i = 0; i < niches.size(); ++i) {
+    population_[i].niche_count = counts[niches[i].direction];
+    population_[i].niche_distance = niches[i].distance;
+  }
+}
+
+void Nsga2Searcher::FindCrowding(const std::vector<LossPoint>& points,
+                                 const std::vector<size_t>& ranks) {
   for (size_t front = 0;; ++front) {
     std::vector<size_t> members;
     std::vector<LossPoint> losses;
@@ -81,10 +121,7 @@ void Nsga2Searcher::Rank() {
     }
     if (members.empty()) return;
     const std::vector<double> crowding = CrowdingDistances(losses);
-    for (size_t i = 0; i < members.size(); ++i) {
-      population_[members[i]].rank = front;
-      population_[members[i]].crowding = crowding[i];
-    }
+    for (size_t i = 0; i < members.size(); ++i) population_[members[i]].crowding = crowding[i];
   }
 }
 
@@ -92,7 +129,7 @@ void Nsga2Searcher::OnTrialEnded(TrialNumber number, Objectives last, bool faile
   observations_.OnTrialEnded(number, last, failed);
   const ObservedTrial* const trial = observations_.Find(number);
   if (trial == nullptr || trial->losses.empty()) return;
-  population_.push_back({number, trial->losses});
+  population_.push_back({number, trial->losses, trial->violation});
   Rank();
   if (static_cast<int64_t>(population_.size()) <= options_.population_size) return;
   population_.erase(std::max_element(population_.begin(), population_.end(), IsFitter));
@@ -147,7 +184,8 @@ std::optional<Configuration> Nsga2Searcher::Suggest(TrialNumber number) {
       static_cast<int64_t>(observations_.trials().size()) >= options_.population_size &&
       !population_.empty();
   for (uint64_t attempt = 0; is_begun && attempt < kAttempts; ++attempt) {
-    KeyedRandom random(seed_, "nsga2", static_cast<uint64_t>(number.value), attempt);
+    KeyedRandom random(seed_, options_.has_niches ? "nsga3" : "nsga2",
+                       static_cast<uint64_t>(number.value), attempt);
     Configuration configuration = observations_.space().At(Child(random));
     if (!observations_.space().space().Allows(configuration)) continue;
     if (observations_.Has(configuration)) continue;
@@ -165,18 +203,15 @@ void Nsga2Searcher::Restore(TrialNumber number, const Configuration& configurati
 }
 
 std::string Nsga2Searcher::DebugString() const {
-  return "nsga2, population of " + std::to_string(population_.size()) + " of " +
-         std::to_string(options_.population_size);
+  return std::string(options_.has_niches ? "nsga3" : "nsga2") + ", population of " +
+         std::to_string(population_.size()) + " of " + std::to_string(options_.population_size);
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Searcher>> MakeNsga2Searcher(const Value& options,
-                                                    const SearchProblem& problem) {
+Result<std::unique_ptr<Searcher>> MakeNsga(std::string_view name, const Value& options,
+                                           const SearchProblem& problem, Nsga2Options read) {
   constexpr std::array<std::string_view, 5> kOptions = {
       "algorithm", "population_size", "crossover_prob", "swapping_prob", "mutation_prob"};
-  const OptionMap map = SearchOptions("nsga2", options);
-  Nsga2Options read;
+  const OptionMap map = SearchOptions(name, options);
   double mutation_prob = 0;
   TUNE_RETURN_IF_ERROR(map.CheckNames(kOptions));
   TUNE_RETURN_IF_ERROR(
@@ -185,10 +220,27 @@ Result<std::unique_ptr<Searcher>> MakeNsga2Searcher(const Value& options,
   TUNE_RETURN_IF_ERROR(map.Read("swapping_prob", 0.0, 1.0, read.swapping_prob));
   TUNE_RETURN_IF_ERROR(map.Read("mutation_prob", 0.0, 1.0, mutation_prob));
   if (map.Find("mutation_prob") != nullptr) read.mutation_prob = mutation_prob;
-  TUNE_RETURN_IF_ERROR(RefuseGridSearch(problem.space, "nsga2"));
+  TUNE_RETURN_IF_ERROR(RefuseGridSearch(problem.space, name));
   TUNE_ASSIGN_OR_RETURN(auto random, MakeUniqueRandomSearcher(problem));
   return std::unique_ptr<Searcher>(
       std::make_unique<Nsga2Searcher>(problem, read, std::move(random)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Searcher>> MakeNsga2Searcher(const Value& options,
+                                                    const SearchProblem& problem) {
+  return MakeNsga("nsga2", options, problem, {});
+}
+
+Result<std::unique_ptr<Searcher>> MakeNsga3Searcher(const Value& options,
+                                                    const SearchProblem& problem) {
+  if (problem.modes.size() < 2) {
+    return InvalidAt(SearchOptions("nsga3", options).PlaceOf("algorithm"),
+                     "search: nsga3 spreads trials over several metrics, and there is one; use "
+                     "nsga2, or gp");
+  }
+  return MakeNsga("nsga3", options, problem, {.has_niches = true});
 }
 
 }  // namespace tune

@@ -44,7 +44,7 @@ constexpr std::array kAlgorithms = {
     Algorithm{"sobol", MakeSobolSearcher},   Algorithm{"tpe", MakeTpeSearcher},
     Algorithm{"bohb", MakeBohbSearcher},     Algorithm{"gp", MakeGpSearcher},
     Algorithm{"cmaes", MakeCmaEsSearcher},   Algorithm{"nsga2", MakeNsga2Searcher},
-    Algorithm{"auto", MakeAutoSearcher},
+    Algorithm{"nsga3", MakeNsga3Searcher},   Algorithm{"auto", MakeAutoSearcher},
 };
 
 // The entry of `search`'s algorithm; the first one for null.
