@@ -8,14 +8,17 @@
 #include "core/input_error.h"
 #include "core/json.h"
 #include "core/limits.h"
+#include "core/metric_variable.h"
 #include "core/nearest_name.h"
 #include "tuner/best_trial.h"
 
 namespace tune {
 
 AskTellSession::AskTellSession(std::unique_ptr<Searcher> searcher,
-                               std::vector<Objective> objectives)
-    : searcher_(std::move(searcher)), objectives_(std::move(objectives)) {}
+                               std::vector<Objective> objectives, ResultLimits feasible)
+    : searcher_(std::move(searcher)),
+      objectives_(std::move(objectives)),
+      feasible_(std::move(feasible)) {}
 
 Status AskTellSession::Replay(const std::vector<JournalLine>& lines,
                               std::vector<std::pair<TrialNumber, Configuration>> suggestions) {
@@ -78,7 +81,7 @@ Result<std::vector<std::string>> AskTellSession::Ask(const Value& object) {
     trial.row.status = TrialStatus::kRunning;
     trial.row.created_at = now_;
     trial.row.started_at = now_;
-    trial.last_values.resize(objectives_.size());
+    trial.last_values.resize(objectives_.size() + feasible_.size());
     trial.configuration = *std::move(configuration);
     if (keeps_steps_) step_.rows.new_trials.push_back({trial.row, trial.configuration});
   }
@@ -112,12 +115,18 @@ Result<std::string> AskTellSession::Best(const Value& asked) const {
   return "{\"trial\":" + std::to_string(best->row.number.value) +
          ",\"config\":" + ToJson(best->configuration.ToNested()) +
          ",\"value\":" + ToJson(Value(*best->row.best_value)) +
-         ",\"iteration\":" + std::to_string(*best->row.best_iteration) + "}";
+         ",\"iteration\":" + std::to_string(*best->row.best_iteration) +
+         (best->row.best_violation
+              ? std::string(",\"feasible\":") +
+                    (IsFeasible(best->row.best_violation) ? "true" : "false") +
+                    ",\"violation\":" + ToJson(Value(*best->row.best_violation))
+              : "") +
+         "}";
 }
 
 Status AskTellSession::CheckKeys(const Value& tell) const {
-  static constexpr std::array<std::string_view, 4> kKeys = {"trial", "value", "iteration",
-                                                            "failed"};
+  static constexpr std::array<std::string_view, 5> kKeys = {"trial", "value", "iteration",
+                                                            "metrics", "failed"};
   if (!tell.is_map()) return reader_.Error("tell: read " + Shown(tell) + ", expected an object");
   for (const MapEntry& entry : tell.AsMap()) {
     if (std::find(kKeys.begin(), kKeys.end(), entry.key) == kKeys.end()) {
@@ -131,8 +140,9 @@ Status AskTellSession::CheckKeys(const Value& tell) const {
   if ((failed == nullptr) == (tell.Find("value") == nullptr)) {
     return reader_.Error("tell: expected either 'value' (null when there is none) or 'failed'");
   }
-  if (failed != nullptr && tell.Find("iteration") != nullptr) {
-    return reader_.Error("tell: 'iteration' cannot stand beside 'failed'");
+  for (const char* const key : {"iteration", "metrics"}) {
+    if (failed == nullptr || tell.Find(key) == nullptr) continue;
+    return reader_.Error(std::string("tell: '") + key + "' cannot stand beside 'failed'");
   }
   return OkStatus();
 }
@@ -183,7 +193,7 @@ Status AskTellSession::Tell(const Value& tell) {
     TUNE_ASSIGN_OR_RETURN(std::vector<Metric> values, ReadValues(tell));
     if (tell.Find("iteration") != nullptr) return TellIteration(trial, tell, std::move(values));
     // The final value is the trial's last report.
-    Report(trial, trial.row.iterations + 1, values);
+    TUNE_RETURN_IF_ERROR(Report(trial, tell, trial.row.iterations + 1, values));
   }
   trial.row.status = has_failed ? TrialStatus::kError : TrialStatus::kTerminated;
   trial.row.stop_reason = has_failed ? StopReason::kNone : StopReason::kCompleted;
@@ -205,29 +215,67 @@ Status AskTellSession::TellIteration(Trial& trial, const Value& tell, std::vecto
     return reader_.Error("tell: iteration: read " + std::to_string(iteration) +
                          ", expected more than the last, " + std::to_string(trial.row.iterations));
   }
-  Report(trial, iteration, values);
+  TUNE_RETURN_IF_ERROR(Report(trial, tell, iteration, values));
   searcher_->OnReport(trial.row.number, iteration, trial.last_values);
   if (keeps_steps_) step_.rows.trials.push_back(trial.row);
   return OkStatus();
 }
 
+Result<Metrics> AskTellSession::ReadMetrics(const Value& tell,
+                                            const std::vector<Metric>& values) const {
+  Metrics metrics;
+  for (size_t i = 0; i < values.size(); ++i) {
+    metrics.emplace_back(objectives_[i].metric, values[i].value_or(std::nan("")));
+  }
+  const Value* const given = tell.Find("metrics");
+  if (given != nullptr && !given->is_map()) {
+    return reader_.Error("tell: metrics: read " + Shown(*given) +
+                         ", expected an object of numbers, as in {\"latency_ms\": 12.5}");
+  }
+  if (given != nullptr) {
+    for (const MapEntry& entry : given->AsMap()) {
+      if (HasMetric(metrics, entry.key)) {
+        return reader_.Error("tell: metrics: '" + entry.key + "' is told as the value");
+      }
+      const Result<Metric> number = reader_.ReadMetric(*given, entry.key);
+      if (!number.ok()) return number.status();
+      metrics.emplace_back(entry.key, number->value_or(std::nan("")));
+    }
+  }
+  std::vector<std::string_view> names;
+  for (const auto& metric : metrics) names.push_back(metric.first);
+  for (const std::string& name : feasible_.metric_names()) {
+    if (FindVariable(metrics, name)) continue;
+    return reader_.Error("tell: metrics: feasible names '" + name +
+                         "', which is no parameter and is not told; expected \"metrics\": {\"" +
+                         name + "\": NUMBER}" + DidYouMean(name, names));
+  }
+  return metrics;
+}
+
 // As a trial process would have reported it.
-void AskTellSession::Report(Trial& trial, int64_t iteration, const std::vector<Metric>& values) {
+Status AskTellSession::Report(Trial& trial, const Value& tell, int64_t iteration,
+                              const std::vector<Metric>& values) {
+  TUNE_ASSIGN_OR_RETURN(const Metrics told, ReadMetrics(tell, values));
   TrialRow& row = trial.row;
+  const Metrics metrics = feasible_.Judged(told, trial.configuration);
   trial.last_values.clear();
   for (const Metric& value : values) trial.last_values.push_back(Finite(value));
-  TakeValue(iteration, trial.last_values.front(), objectives_.front().mode, row);
-  if (!keeps_steps_) return;
+  for (const Metric& margin : feasible_.Margins(metrics, trial.configuration)) {
+    trial.last_values.push_back(margin);
+  }
+  TakeValue(iteration, trial.last_values.front(), objectives_.front().mode, row,
+            FindViolation(metrics));
+  if (!keeps_steps_) return OkStatus();
   ReportRow report;
   report.trial = row.number;
   report.attempt = AttemptNumber{1};
   report.iteration = iteration;
   report.value = trial.last_values.front();
   report.reported_at = now_;
-  for (size_t i = 0; i < values.size(); ++i) {
-    report.metrics.emplace_back(objectives_[i].metric, values[i].value_or(std::nan("")));
-  }
+  report.metrics = metrics;
   step_.rows.reports.push_back(std::move(report));
+  return OkStatus();
 }
 
 }  // namespace tune

@@ -32,7 +32,9 @@ class AskTellSession {
     Instant at;
   };
 
-  AskTellSession(std::unique_ptr<Searcher> searcher, std::vector<Objective> objectives);
+  // `feasible`: limits on results, for which a tell has the "metrics" that they name.
+  AskTellSession(std::unique_ptr<Searcher> searcher, std::vector<Objective> objectives,
+                 ResultLimits feasible = {});
 
   // From now on lines and rows are kept for TakeStep.
   void KeepSteps() { keeps_steps_ = true; }
@@ -54,7 +56,7 @@ class AskTellSession {
   struct Trial {
     TrialRow row;
     Configuration configuration;
-    std::vector<Metric> last_values;  // One for each objective.
+    std::vector<Metric> last_values;  // One for each objective, then one for each limit.
     bool is_over() const { return row.status != TrialStatus::kRunning; }
   };
 
@@ -64,12 +66,16 @@ class AskTellSession {
   Status Tell(const Value& tell);
   Status TellIteration(Trial& trial, const Value& tell, std::vector<Metric> values);
   Result<std::vector<Metric>> ReadValues(const Value& tell) const;
-  void Report(Trial& trial, int64_t iteration, const std::vector<Metric>& values);
+  // What the objectives and the "metrics" of a tell are called and came to.
+  Result<Metrics> ReadMetrics(const Value& tell, const std::vector<Metric>& values) const;
+  Status Report(Trial& trial, const Value& tell, int64_t iteration,
+                const std::vector<Metric>& values);
   Status CheckKeys(const Value& tell) const;
 
   std::unique_ptr<Searcher> searcher_;
   LineReader reader_;
   std::vector<Objective> objectives_;
+  ResultLimits feasible_;
   std::vector<Trial> trials_;  // By number.
   std::map<TrialNumber, Configuration> suggestions_;
   bool keeps_steps_ = false;

@@ -26,19 +26,23 @@ ConfigurationRuns Summed(int64_t number, int64_t repeat, Mode mode,
   summed.number = number;
   summed.repeat = repeat;
   double sum = 0;
+  Metric best_violation;
   for (const Run* const run : runs) {
     const double value = *run->best_value;
     const bool is_first = summed.trials.empty();
-    if (is_first || IsBetter(value, summed.best, mode)) {
+    if (is_first || IsBetterStanding(value, run->violation, summed.best, best_violation, mode)) {
       summed.best = value;
+      best_violation = run->violation;
       summed.best_trial = run->trial;
     }
     if (is_first || IsBetter(summed.worst, value, mode)) summed.worst = value;
     summed.trials.push_back(run->trial);
     sum += value;
+    summed.violation += run->violation.value_or(0);
   }
   const auto count = static_cast<double>(runs.size());
   summed.mean = sum / count;
+  summed.violation /= count;
   if (runs.size() < 2) return summed;
   double squares = 0;
   for (const Run* const run : runs) {
@@ -73,19 +77,19 @@ std::vector<ConfigurationRuns> RankConfigurations(std::span<const Run> runs, int
   std::stable_sort(ranked.begin(), ranked.end(),
                    [&](const ConfigurationRuns& a, const ConfigurationRuns& b) {
                      if (standing(a) != standing(b)) return standing(a) < standing(b);
-                     return IsBetter(a.mean, b.mean, mode);
+                     return IsBetterStanding(a.mean, a.violation, b.mean, b.violation, mode);
                    });
   return ranked;
 }
 
-std::string RankConfigurationsSql(int64_t experiment, int64_t repeat, Mode mode) {
+std::string RankConfigurationsSql(int64_t experiment, int64_t repeat, Mode mode, bool has_limits) {
   const std::string k = std::to_string(repeat);
   return "select number / " + k +
          " as configuration, count(*) as runs, avg(best_value) as mean, min(best_value) as "
          "lowest, max(best_value) as highest from trials where experiment = " +
          std::to_string(experiment) + " and status in ('TERMINATED', 'PAUSED') and " +
          kMayBeBestSql + " group by 1 order by runs = " + k + " desc, runs * 2 > " + k + " desc, " +
-         BestFirstSql(mode, "mean", "1");
+         BestFirstSql(mode, has_limits ? "avg(violation)" : "", "mean", "1");
 }
 
 }  // namespace tune

@@ -1,5 +1,6 @@
 // Which configuration of a sweep is its best where each is tried several times (`repeat: k`): the
-// one whose runs have the best mean of their best values, not the one with the luckiest run.
+// one whose runs have the best mean of their best values, not the one with the luckiest run; in a
+// sweep with limits on results the least mean violation goes first (core/standing.h).
 //
 // A run counts when its trial has ended, or rests paused by its scheduler, and may be the best one
 // by tuner/best_trial.h; while no run of a configuration has come so far, those that train count.
@@ -24,6 +25,7 @@ struct Run {
   int64_t trial = 0;  // Trials n * repeat ... n * repeat + repeat - 1 are runs of configuration n.
   TrialStatus status = TrialStatus::kPending;
   Metric best_value;
+  Metric violation = {};  // Of that; nothing: the sweep has no limits.
 };
 
 struct ConfigurationRuns {
@@ -31,6 +33,7 @@ struct ConfigurationRuns {
   int64_t repeat = 1;
   std::vector<int64_t> trials;  // Those that count, by number; at least one.
   double mean = 0;
+  double violation = 0;             // The mean of the runs': 0 where each is feasible.
   std::optional<double> deviation;  // Of a sample: nothing for one run.
   int64_t best_trial = 0;
   double best = 0;
@@ -45,6 +48,7 @@ std::vector<ConfigurationRuns> RankConfigurations(std::span<const Run> runs, int
                                                   FailedTrials failed = FailedTrials::kLeaveOut);
 
 // The same as a query over `trials`, of a sweep whose trials have ended.
-std::string RankConfigurationsSql(int64_t experiment, int64_t repeat, Mode mode);
+std::string RankConfigurationsSql(int64_t experiment, int64_t repeat, Mode mode,
+                                  bool has_limits = false);
 
 }  // namespace tune

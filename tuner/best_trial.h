@@ -3,7 +3,10 @@
 // them is the best: tuner/best_configuration.h.
 //
 // A value counts when it is finite (core/metric.h) and is the trial's first at that iteration with
-// that configuration. Of equal values the earlier one is the best. A trial in ERROR is never the
+// that configuration. In a sweep with limits on results (`feasible`) what keeps them is better than
+// what breaks them, and of two that break them the one that violates less (core/standing.h): where
+// none keeps them, the best trial is the one that violates least, and each answer says so. Of equal
+// values the earlier one is the best. A trial in ERROR is never the
 // best one: nobody knows whether what it reported was right.
 //
 // A trial that exploits others (schedulers/pbt_scheduler.h) has several configurations, and may
@@ -18,18 +21,26 @@
 #include <string>
 
 #include "core/metric.h"
+#include "core/standing.h"
 #include "tuner/transition.h"
 
 namespace tune {
 
-// Takes a value that counts into the trial's row; whether it is its best.
-inline bool TakeValue(int64_t iteration, Metric value, Mode mode, TrialRow& row) {
+// Takes a value that counts into the trial's row; whether it is its best. `violation`: of a sweep
+// with limits.
+inline bool TakeValue(int64_t iteration, Metric value, Mode mode, TrialRow& row,
+                      Metric violation = {}) {
   if (iteration > row.iterations) {
     row.iterations = iteration;
     row.last_value = value;
   }
-  if (!value || (row.best_value && !IsBetter(*value, *row.best_value, mode))) return false;
+  if (!value) return false;
+  if (row.best_value &&
+      !IsBetterStanding(*value, violation, *row.best_value, row.best_violation, mode)) {
+    return false;
+  }
   row.best_value = value;
+  row.best_violation = violation;
   row.best_iteration = iteration;
   return true;
 }
@@ -37,7 +48,8 @@ inline bool TakeValue(int64_t iteration, Metric value, Mode mode, TrialRow& row)
 // Whether `trial` takes the place of `best`, which may be null. Trials come in order of number.
 inline bool IsBetterTrial(const TrialRow& trial, const TrialRow* best, Mode mode) {
   return trial.best_value &&
-         (best == nullptr || IsBetter(*trial.best_value, *best->best_value, mode));
+         (best == nullptr || IsBetterStanding(*trial.best_value, trial.best_violation,
+                                              *best->best_value, best->best_violation, mode));
 }
 
 // Whether a trial in ERROR may be the best one: only where a person asks for it.
@@ -54,6 +66,7 @@ struct FailedBest {
   int64_t number = 0;
   int64_t iterations = 0;  // Where it failed.
   double value = 0;
+  Metric violation = {};  // Of a sweep with limits.
 };
 
 // Why no trial is the best one.
@@ -75,9 +88,12 @@ struct NoBest {
 // An index has the second half of the condition (schema.cc, version 11).
 inline constexpr char kMayBeBestSql[] =
     "abs(best_value) < 9e999 AND best_value IS NOT NULL AND status <> 'ERROR'";
-inline std::string BestFirstSql(Mode mode, const std::string& value = "best_value",
+// `violation`: of a sweep with limits its column; empty: the sweep has none, and the index serves.
+inline std::string BestFirstSql(Mode mode, const std::string& violation,
+                                const std::string& value = "best_value",
                                 const std::string& tie = "number") {
-  return value + (mode == Mode::kMax ? " DESC" : " ASC") + " NULLS LAST, " + tie;
+  return (violation.empty() ? "" : "coalesce(" + violation + ", 0), ") + value +
+         (mode == Mode::kMax ? " DESC" : " ASC") + " NULLS LAST, " + tie;
 }
 
 // Over `x` of exploit_rows: the last attempt before the new configuration.

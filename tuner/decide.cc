@@ -1,12 +1,14 @@
 #include "tuner/decide.h"
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "core/input_error.h"
 #include "core/json.h"
 #include "core/limits.h"
 #include "core/nearest_name.h"
+#include "core/standing.h"
 
 namespace tune {
 namespace {
@@ -51,8 +53,20 @@ void Explain(const Explained& explained, Value& answer) {
 
 }  // namespace
 
-DecideSession::DecideSession(std::unique_ptr<TrialScheduler> scheduler, std::string metric)
-    : scheduler_(std::move(scheduler)), metric_(std::move(metric)) {}
+DecideSession::DecideSession(std::unique_ptr<TrialScheduler> scheduler, std::string metric,
+                             Limits limits)
+    : scheduler_(std::move(scheduler)), metric_(std::move(metric)), limits_(std::move(limits)) {}
+
+Result<Metric> DecideSession::RankedOf(const Value& object, Metric value) const {
+  if (!value || limits_.feasible.empty()) return value;
+  Metrics metrics;
+  for (const MapEntry& entry : object.AsMap()) {
+    const std::optional<double> number = ReadNumber(entry.value);
+    if (number || entry.value.is_null()) metrics.emplace_back(entry.key, number.value_or(NAN));
+  }
+  const Metrics judged = limits_.feasible.Judged(std::move(metrics), Configuration());
+  return Metric(RankedValue(*value, FindViolation(judged), limits_.mode));
+}
 
 Result<std::vector<std::string>> DecideSession::OnLine(std::string_view line) {
   std::vector<std::string> answers;
@@ -125,7 +139,8 @@ Result<std::string> DecideSession::OnReport(const Value& object, Trial& trial) {
                          ", expected more than the last of the trial " + name + ", " +
                          std::to_string(trial.iteration));
   }
-  TUNE_ASSIGN_OR_RETURN(const Metric value, reader_.ReadMetric(object, metric_));
+  TUNE_ASSIGN_OR_RETURN(const Metric told, reader_.ReadMetric(object, metric_));
+  TUNE_ASSIGN_OR_RETURN(const Metric value, RankedOf(object, told));
   trial.iteration = iteration;
   // A report of other metrics is no iteration for the scheduler.
   const Decision decision = object.Find(metric_) == nullptr

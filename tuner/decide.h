@@ -14,13 +14,23 @@
 #include "core/value.h"
 #include "schedulers/trial_scheduler.h"
 #include "tuner/json_lines.h"
+#include "tuner/result_limits.h"
 
 namespace tune {
 
 class DecideSession {
  public:
-  // `metric`: the sweep's; the reports' other metrics are not looked at.
-  DecideSession(std::unique_ptr<TrialScheduler> scheduler, std::string metric);
+  // Limits on results, and which way the metric goes. What they say of parameters is not known here
+  // and counts as kept.
+  struct Limits {
+    ResultLimits feasible;
+    Mode mode = Mode::kMax;
+  };
+
+  // `metric`: the sweep's; of the reports' other metrics those that limits name are looked at.
+  DecideSession(std::unique_ptr<TrialScheduler> scheduler, std::string metric, Limits limits);
+  DecideSession(std::unique_ptr<TrialScheduler> scheduler, std::string metric)
+      : DecideSession(std::move(scheduler), std::move(metric), Limits()) {}
 
   // The answers to the next line, without line ends: one for a report, then one for each paused
   // trial of which it decided: {"trial": "b", "decision": "resume"}; a stop or an exploit (of a
@@ -41,9 +51,12 @@ class DecideSession {
   Status OnEvent(const Value& object, Trial& trial, bool is_new);
   Result<std::string> OnReport(const Value& object, Trial& trial);
   std::string OnOrder(const Order& order);
+  // What the scheduler compares: the value, of a report that breaks limits core/standing.h's.
+  Result<Metric> RankedOf(const Value& object, Metric value) const;
 
   std::unique_ptr<TrialScheduler> scheduler_;
   std::string metric_;
+  Limits limits_;
   LineReader reader_;
   std::map<std::string, Trial> trials_;  // By the JSON of the name that it was given.
   std::vector<std::string> names_;       // Such JSON, by number.

@@ -73,19 +73,35 @@ void DoubtWatch::OnReportWithMetric(const TrialRecord& trial, const Metrics& met
                                     const Metrics& scored) {
   if (FindMetric(scored, kInfeasibleName).value_or(0) > 0)
     infeasible_.insert(trial.row.number.value);
+  NoteLimitsWithoutNumber(trial, metrics);
   if (said_missing_constraint_) return;
-  for (const std::string& name : spec_.scores.constrained_names()) {
+  for (const std::string& name : spec_.constrained_names()) {
     if (FindVariable(metrics, name)) continue;
     said_missing_constraint_ = true;
     std::vector<std::string_view> names;
     for (const auto& metric : metrics) names.push_back(metric.first);
+    for (const auto& parameter : trial.configuration.parameters()) names.push_back(parameter.first);
     const auto nearest = NearestName(name, names);
     Add(trial, "missing constraint",
         "trial " + std::to_string(trial.row.number.value) + " reports " + spec_.metric +
             " and no number as " + name +
-            ", which metric_constraints name; such a report is never the best" +
+            (spec_.feasible.empty()
+                 ? ", which metric_constraints name; such a report is never the best"
+                 : ", which feasible names and which is no parameter; such a report counts as "
+                   "infeasible until it has one") +
             (nearest ? "; did you mean '" + std::string(*nearest) + "'?" : ""));
     return;
+  }
+}
+
+// A limit that cannot be told is broken; each trial may say so of each metric once.
+void DoubtWatch::NoteLimitsWithoutNumber(const TrialRecord& trial, const Metrics& metrics) {
+  for (const std::string& name : spec_.feasible.metric_names()) {
+    const std::optional<double> number = FindVariable(metrics, name);
+    if (!number || !std::isnan(*number)) continue;
+    Add(trial, "NaN in a limit",
+        "trial " + std::to_string(trial.row.number.value) + " reports NaN as " + name +
+            ", which feasible names: such a report counts as infeasible");
   }
 }
 
@@ -109,7 +125,7 @@ bool DoubtWatch::Decides(const std::string& metric) const {
       return FindVariable({{metric, 0.0}}, name).has_value();
     });
   };
-  return names_it(spec_.scores.reported_names()) || names_it(spec_.scores.constrained_names());
+  return names_it(spec_.scores.reported_names()) || names_it(spec_.constrained_names());
 }
 
 // Each iteration had those of the one before it. What comes once, at the end, is meant so.

@@ -53,6 +53,7 @@ class DoubtWatch {
 
  private:
   bool Decides(const std::string& metric) const;
+  void NoteLimitsWithoutNumber(const TrialRecord& trial, const Metrics& metrics);
   // Its values are alike where all is well, and other reports are none of a mistake's.
   bool AsksForExitStatus() const { return spec_.metric == kExitStatusMetric; }
 

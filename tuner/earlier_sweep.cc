@@ -52,7 +52,8 @@ Result<StoredExperiment> FindEarlier(const ExperimentSpec& spec, Store& store) {
 
 // By trial: what searchers were told of it then.
 Result<std::map<TrialNumber, std::vector<EarlierTrial::Report>>> ReportsBefore(
-    Instant before, const ExperimentSpec& spec, ExperimentId experiment, Store& store) {
+    Instant before, const ExperimentSpec& spec, ExperimentId experiment, Store& store,
+    const std::map<TrialNumber, Configuration>& configurations) {
   TUNE_ASSIGN_OR_RETURN(const std::vector<ReportRow> rows, store.ReadReports(experiment));
   std::map<TrialNumber, std::vector<EarlierTrial::Report>> reports;
   for (const ReportRow& row : rows) {
@@ -64,6 +65,13 @@ Result<std::map<TrialNumber, std::vector<EarlierTrial::Report>>> ReportsBefore(
     for (const Objective& objective : spec.objectives()) {
       report.values.push_back(FindObjective(row.metrics, objective.metric));
     }
+    // By the limits of the present sweep, whatever the earlier one kept to.
+    const auto configuration = configurations.find(row.trial);
+    const std::vector<Metric> margins =
+        configuration == configurations.end()
+            ? std::vector<Metric>(spec.feasible.size())
+            : spec.feasible.Margins(row.metrics, configuration->second);
+    report.values.insert(report.values.end(), margins.begin(), margins.end());
     of_trial.push_back(std::move(report));
   }
   return reports;
@@ -127,15 +135,18 @@ Configuration InWordsOf(const SearchSpace& space, const Configuration& configura
   return renamed;
 }
 
-Result<EarlierTrial::Report> ReadReport(const Value& list, size_t objective_count) {
-  const bool is_report = list.is_list() && list.AsList().size() == objective_count + 1 &&
-                         list.AsList().front().is_int();
+// Behind the objectives by how much each limit was broken, where the study knew.
+Result<EarlierTrial::Report> ReadReport(const Value& list, size_t objective_count,
+                                        size_t limit_count) {
+  const bool is_report =
+      list.is_list() && list.AsList().size() > objective_count && list.AsList().front().is_int();
   if (!is_report) return InvalidArgument("a report is no list of an iteration and its values");
   EarlierTrial::Report report{list.AsList().front().AsInt(), {}};
-  for (size_t i = 1; i <= objective_count; ++i) {
+  for (size_t i = 1; i < list.AsList().size(); ++i) {
     const Value& value = list.AsList()[i];
     report.values.push_back(value.is_number() ? Metric(value.AsDouble()) : Metric());
   }
+  report.values.resize(objective_count + limit_count);
   return report;
 }
 
@@ -154,7 +165,7 @@ Result<EarlierSweep> ReadStudy(const Value& study, const ExperimentSpec& spec,
     EarlierTrial trial;
     for (const Value& list : list_at(entry, "reports").AsList()) {
       TUNE_ASSIGN_OR_RETURN(EarlierTrial::Report report,
-                            ReadReport(list, spec.objectives().size()));
+                            ReadReport(list, spec.objectives().size(), spec.feasible.size()));
       trial.reports.push_back(std::move(report));
     }
     trial.has_failed = entry.is_map() && entry.Find("failed") != nullptr;
@@ -206,13 +217,11 @@ Result<EarlierSweep> ReadEarlierSweep(const ExperimentSpec& spec, const SearchSp
   if (spec.from.empty()) return EarlierSweep();
   if (const Value* const study = StudyOf(spec)) return ReadStudy(*study, spec, space);
   TUNE_ASSIGN_OR_RETURN(const StoredExperiment earlier, FindEarlier(spec, store));
-  TUNE_ASSIGN_OR_RETURN(auto reports, ReportsBefore(before, spec, earlier.id, store));
   TUNE_ASSIGN_OR_RETURN(const std::vector<TrialRow> trials, store.ReadTrials(earlier.id));
   TUNE_ASSIGN_OR_RETURN(const auto suggestions, store.ReadSuggestions(earlier.id));
-  std::map<TrialNumber, const Configuration*> configurations;
-  for (const auto& [number, configuration] : suggestions) {
-    configurations.emplace(number, &configuration);
-  }
+  const std::map<TrialNumber, Configuration> configurations(suggestions.begin(), suggestions.end());
+  TUNE_ASSIGN_OR_RETURN(auto reports,
+                        ReportsBefore(before, spec, earlier.id, store, configurations));
   Gathering gathering(space);
   for (const TrialRow& row : trials) {
     EarlierTrial trial;
@@ -222,7 +231,7 @@ Result<EarlierSweep> ReadEarlierSweep(const ExperimentSpec& spec, const SearchSp
     const auto configuration = configurations.find(row.number);
     if (configuration == configurations.end()) continue;
     if (trial.reports.empty() && !trial.has_failed) continue;
-    gathering.Add(row.number, *configuration->second, std::move(trial));
+    gathering.Add(row.number, configuration->second, std::move(trial));
   }
   return gathering.Finish(earlier.name);
 }

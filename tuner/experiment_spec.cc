@@ -9,6 +9,7 @@
 #include "core/resource_text.h"
 #include "core/utf8.h"
 #include "trial_runner/trial_programs.h"
+#include "tuner/search_problem.h"
 #include "tuner/spec_bounds.h"
 #include "tuner/spec_keys.h"
 #include "tuner/spec_parts.h"
@@ -167,6 +168,27 @@ bool IsGrid(const Value& search) {
   return algorithm != nullptr && *algorithm == Value("grid");
 }
 
+// Over the space's parameters, which CheckParts has read.
+Status ReadFeasible(const SpecSection& root, ExperimentSpec& spec) {
+  const Value* const texts = root.Find("feasible");
+  if (texts == nullptr || texts->is_null()) return OkStatus();
+  const Value* const older = root.Find("metric_constraints");
+  if (older != nullptr && !older->is_null()) {
+    return InvalidAt(texts->place,
+                     "feasible: stands beside metric_constraints, whose place it takes; write all "
+                     "limits under feasible, which also ranks results that break them");
+  }
+  for (const Objective& objective : spec.objectives()) {
+    if (objective.metric != kViolationName) continue;
+    return InvalidAt(root.Find("metric")->place,
+                     "metric: the name 'violation' is what `feasible` is told under; report it "
+                     "under another name");
+  }
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
+  TUNE_ASSIGN_OR_RETURN(spec.feasible, ResultLimits::Parse(*texts, space.parameters()));
+  return OkStatus();
+}
+
 Status ReadSamplesAndSeed(const SpecSection& root, ExperimentSpec& spec) {
   // A grid ends by itself, so that one without `samples` is meant whole.
   if (IsGrid(spec.search)) spec.samples = -1;
@@ -275,6 +297,7 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
   TUNE_RETURN_IF_ERROR(ReadFrom(root, spec));
   TUNE_ASSIGN_OR_RETURN(const std::vector<std::string> reported,
                         CheckParts(spec, require_trainable));
+  TUNE_RETURN_IF_ERROR(ReadFeasible(root, spec));
   TUNE_RETURN_IF_ERROR(ReadResources(root, spec.resources));
   TUNE_RETURN_IF_ERROR(CheckRanks(spec));
   TUNE_RETURN_IF_ERROR(ReadStop(root, reported, spec));

@@ -16,6 +16,7 @@
 #include "trial_runner/secrets.h"
 #include "tuner/failure_policy.h"
 #include "tuner/metric_scores.h"
+#include "tuner/result_limits.h"
 
 namespace tune {
 
@@ -86,6 +87,7 @@ struct ExperimentSpec {
   Mode mode = Mode::kMax;
   std::vector<Objective> more_objectives;
   MetricScores scores;           // What is made of reported metrics.
+  ResultLimits feasible;         // What a result has to keep.
   int64_t samples = 1;           // -1: no limit.
   std::optional<uint64_t> seed;  // Nothing: the program draws one.
   Value trainable;               // "food11", {command: ...} or {curve: ...}.
@@ -112,6 +114,10 @@ struct ExperimentSpec {
     std::vector<Objective> all = {{metric, mode}};
     all.insert(all.end(), more_objectives.begin(), more_objectives.end());
     return all;
+  }
+  // What trials must report besides, so that their results can be judged.
+  const std::vector<std::string>& constrained_names() const {
+    return feasible.empty() ? scores.constrained_names() : feasible.metric_names();
   }
 };
 

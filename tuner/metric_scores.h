@@ -1,5 +1,6 @@
 // What a sweep makes of the metrics that its trials report: an expression of them as its metric,
-// and constraints on them that make a report infeasible.
+// and constraints on them that make a report infeasible (the older form of limits on results,
+// tuner/result_limits.h).
 //
 //   metric: "power * 0.4 + delay * 0.6"
 //   metric_constraints: ["area <= 100", "slack >= 0"]

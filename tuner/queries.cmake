@@ -3,6 +3,7 @@ tune_library(tune_queries
   SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/cli/attach_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/best_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/front_course.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/best_model.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/checkpoint_on_disk.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/compare_command.cc

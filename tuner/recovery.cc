@@ -143,6 +143,7 @@ std::optional<std::array<std::string, 3>> Difference(const TrialRow& stored, con
       {"last_value", ShownMetric(stored.last_value), ShownMetric(row.last_value)},
       {"best_value", ShownMetric(stored.best_value), ShownMetric(row.best_value)},
       {"best_iteration", ShownIteration(stored.best_iteration), ShownIteration(row.best_iteration)},
+      {"violation", ShownMetric(stored.best_violation), ShownMetric(row.best_violation)},
       {"attempts", std::to_string(stored.attempts), std::to_string(row.attempts)},
   };
   for (const auto& column : columns) {

@@ -30,6 +30,7 @@ std::string LineOf(const TrialRow& row) {
       .Add("started_us", Us(row.started_at))
       .Add("finished_us", Us(row.finished_at))
       .Add("run_seconds", std::optional(row.run_seconds))
+      .Add("violation", row.best_violation)
       .text();
 }
 

@@ -2,7 +2,7 @@
 tune_library(tune_failure_policy SOURCES alike_failures.cc failure_policy.cc DEPS tune_core)
 
 # What a spec asks its searcher for.
-tune_library(tune_search_problem SOURCES metric_scores.cc search_problem.cc DEPS tune_core tune_search tune_schedulers tune_failure_policy)
+tune_library(tune_search_problem SOURCES metric_scores.cc result_limits.cc search_problem.cc DEPS tune_core tune_search tune_schedulers tune_failure_policy)
 
 # What a space file says.
 find_package(yaml-cpp REQUIRED)
@@ -28,4 +28,4 @@ tune_library(tune_json_lines
     ask_tell.cc
     decide.cc
     json_lines.cc
-  DEPS tune_core tune_search tune_schedulers)
+  DEPS tune_core tune_search_problem tune_search tune_schedulers)

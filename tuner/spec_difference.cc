@@ -93,9 +93,9 @@ Value ModesOf(const ExperimentSpec& spec) {
   return list;
 }
 
-// One alone may stand there without a list; null: there is none.
-Value MetricConstraintsOf(const ExperimentSpec& spec) {
-  const Value* const texts = spec.document.Find("metric_constraints");
+// Of metric_constraints or feasible. One alone may stand there without a list; null: there is none.
+Value TextsOf(const ExperimentSpec& spec, std::string_view key) {
+  const Value* const texts = spec.document.Find(key);
   if (texts == nullptr || texts->is_null()) return Value();
   return texts->is_list() ? *texts : Value(Value::List{*texts});
 }
@@ -126,8 +126,10 @@ std::vector<std::string> DescribeSpecDifferences(const ExperimentSpec& stored,
   comparison.Compare("from", OrNothing(earlier[0]), OrNothing(earlier[1]));
   comparison.Compare("metric", &metrics[0], &metrics[1]);
   comparison.Compare("mode", &modes[0], &modes[1]);
-  const Value constraints[] = {MetricConstraintsOf(stored), MetricConstraintsOf(file)};
-  comparison.Compare("metric_constraints", OrNothing(constraints[0]), OrNothing(constraints[1]));
+  for (const char* const key : {"metric_constraints", "feasible"}) {
+    const Value texts[] = {TextsOf(stored, key), TextsOf(file, key)};
+    comparison.Compare(key, OrNothing(texts[0]), OrNothing(texts[1]));
+  }
   comparison.Compare("search", &searches[0], &searches[1]);
   comparison.Compare("scheduler", &schedulers[0], &schedulers[1]);
   // A worker that is away goes by the lease that it was told.

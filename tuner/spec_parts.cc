@@ -136,11 +136,14 @@ Status CheckConstrained(const ExperimentSpec& spec) {
     known.emplace_back(name, 0.0);
     names.push_back(name);
   }
-  for (const std::string& name : spec.scores.constrained_names()) {
+  const std::string key = spec.feasible.empty() ? "metric_constraints" : "feasible";
+  for (const std::string& name : spec.feasible.parameter_names()) names.push_back(name);
+  for (const std::string& name : spec.constrained_names()) {
     if (FindVariable(known, name)) continue;
-    return InvalidAt(
-        spec.document.Find("metric_constraints")->place,
-        "metric_constraints: '" + name + "' is never reported" + DidYouMean(name, names));
+    return InvalidAt(spec.document.Find(key)->place,
+                     key + ": '" + name + "' is never reported" +
+                         (spec.feasible.empty() ? "" : " and is no parameter") +
+                         DidYouMean(name, names));
   }
   return OkStatus();
 }

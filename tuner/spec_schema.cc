@@ -233,6 +233,8 @@ Value Schema() {
       {"metric", About(OneOrMore(Type("string")), "A reported value, or an expression of some")},
       {"mode", OneOrMore(Object({{"enum", List({"max", "min"})}}))},
       {"metric_constraints", About(texts, "Such as \"area <= 100\": other reports are infeasible")},
+      {"feasible",
+       About(texts, "Such as \"latency_ms <= 20\": results that keep to them go first")},
       {"samples", Integer(-1, "How many configurations are tried; -1: no limit")},
       {"seed", Integer(0, "Of every draw; default: drawn")},
       {"space", Object({{"description", "Parameters: domains or constants; maps nest"},

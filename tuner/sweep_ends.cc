@@ -271,7 +271,9 @@ void Sweep::CloseTrial(TrialRecord& trial, TrialStatus status, StopReason reason
   trial.held_by_command.reset();
   trial.pause_wanted.reset();
   trial.is_stop_wanted = false;
-  trial.last_values.resize(1 + options_.spec.more_objectives.size());  // It may have said nothing.
+  // It may have said nothing.
+  trial.last_values.resize(1 + options_.spec.more_objectives.size() +
+                           options_.spec.feasible.size());
   searcher_->OnTrialEnded(trial.row.number, trial.last_values, status == TrialStatus::kError);
   doubts_.OnTrialEnded(trial);
   MarkChanged(trial);

@@ -15,6 +15,11 @@ constexpr char kTimeTotalName[] = "time_total";
 // Far above the steps of an epoch: a program may report each step and validate once an epoch.
 constexpr int64_t kReportsWithoutMetricMax = 10'000;
 
+// With what the report breaks of the sweep's limits on results, as far as that is known.
+Metric RankedIn(const Metrics& judged, Metric value, Mode mode) {
+  return value ? Metric(RankedValue(*value, FindViolation(judged), mode)) : value;
+}
+
 // For a report of the metric; one that comes last is waited for.
 bool WaitsInVain(const ExperimentSpec& spec, TrialRecord& trial) {
   if (trial.has_reported_metric || spec.metric == kExitStatusMetric) return false;
@@ -61,7 +66,8 @@ void Sweep::On(const Reported& reported) {
   out_.reports.push_back(
       ReportRow{ref.trial, ref.attempt, report.iteration, value, report.metrics, now_, decision});
   MeasureLanes(trial, report, reported.beside);
-  TakeCheckpoint(trial, report, value);
+  // The best checkpoints are those of the best results.
+  TakeCheckpoint(trial, report, RankedIn(report.metrics, value, options_.spec.mode));
   const StopReason reason = ReasonToStop(trial, report, decision);
   if (reason == StopReason::kStopCondition && trial.row.iterations == 0) {
     Answer(event.worker, trial, message, ReportAnswer::kRefused);
@@ -106,14 +112,15 @@ Report Sweep::Joined(TrialRecord& trial, const Report& part) {
     const bool goes_on = part.iteration == trial.open_iteration;
     if (goes_on && !HasMetric(metrics, open.first)) metrics.push_back(open);
   }
-  const bool is_constrained = !options_.spec.scores.constrained_names().empty();
+  const bool is_constrained = !options_.spec.constrained_names().empty();
   if (part.final && is_constrained) {
     for (const auto& held : trial.held_metrics) {
       if (!HasMetric(metrics, held.first)) metrics.push_back(held);
     }
   }
   Report report = part;
-  report.metrics = options_.spec.scores.Scored(metrics);
+  report.metrics =
+      options_.spec.feasible.Judged(options_.spec.scores.Scored(metrics), trial.configuration);
   if (HasMetric(report.metrics, options_.spec.metric)) {
     const bool has_parts = trial.open_iteration != 0;
     if (!trial.has_reported_metric) trial.first_was_whole = !has_parts;
@@ -161,15 +168,20 @@ std::optional<Decision> Sweep::Decide(TrialRecord& trial, const Report& report, 
   if (report.iteration <= trial.config_iteration) return std::nullopt;
   trial.config_iteration = report.iteration;
   const bool is_new = report.iteration > row.iterations;
-  if (TakeValue(report.iteration, value, options_.spec.mode, row)) {
+  const ResultLimits& feasible = options_.spec.feasible;
+  const Metric violation = FindViolation(report.metrics);
+  const Metric judged = feasible.empty() ? Metric() : Metric(violation.value_or(kViolationUnknown));
+  if (TakeValue(report.iteration, value, options_.spec.mode, row, judged)) {
     trial.best_configuration.reset();
     trial.best_lineage = trial.exploit_count;
   }
   if (!is_new) return std::nullopt;
   doubts_.OnNewIteration(row.number, report.iteration, value);
   TellSearcher(trial, report, value);
+  // Where nobody can tell yet whether the limits are kept, the value alone counts at a rung.
+  const Metric provisional = FindProvisional(report.metrics, options_.spec.metric);
   return scheduler_->OnReport(row.number, report.iteration,
-                              FindProvisional(report.metrics, options_.spec.metric));
+                              RankedIn(report.metrics, provisional, options_.spec.mode));
 }
 
 void Sweep::TellSearcher(TrialRecord& trial, const Report& report, Metric value) {
@@ -189,6 +201,12 @@ void Sweep::TellSearcher(TrialRecord& trial, const Report& report, Metric value)
   if (is_whole) {
     trial.whole_values.clear();
     for (const Metric& metric : trial.last_values) trial.whole_values.push_back(*metric);
+    const bool has_limits = !options_.spec.feasible.empty();
+    trial.whole_violation =
+        has_limits ? FindViolation(report.metrics).value_or(kViolationUnknown) : 0;
+  }
+  for (const Metric& margin : options_.spec.feasible.Margins(report.metrics, trial.configuration)) {
+    trial.last_values.push_back(margin);
   }
   searcher_->OnReport(trial.row.number, report.iteration, trial.last_values);
 }

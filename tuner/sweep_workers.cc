@@ -21,7 +21,7 @@ SweepInfo Sweep::Info() const {
   for (const Objective& objective : options_.spec.more_objectives) {
     info.more_metrics.push_back(objective.metric);
   }
-  info.constrained = options_.spec.scores.constrained_names();
+  info.constrained = options_.spec.constrained_names();
   info.trainable = ToJson(options_.spec.trainable);
   info.base_dir = options_.spec.base_dir;
   info.seed = options_.seed;

@@ -53,6 +53,7 @@ struct TrialRow {
   Metric last_value;
   Metric best_value;
   std::optional<int64_t> best_iteration;
+  Metric best_violation;  // Of the report with the best value; nothing: the sweep has no limits.
   int64_t attempts = 0;
   Instant created_at;
   std::optional<Instant> started_at;

@@ -52,8 +52,9 @@ struct TrialRecord {
   // what they name alone.
   Metrics held_metrics;
   int64_t last_sequence = 0;
-  std::vector<Metric> last_values;   // Of each objective, as the searcher heard them.
-  std::vector<double> whole_values;  // The last that had them all.
+  std::vector<Metric> last_values;   // Of each objective and limit, as the searcher heard them.
+  std::vector<double> whole_values;  // The last that had them all,
+  double whole_violation = 0;        // and what they violate of the sweep's limits.
   ReportAnswer last_answer = ReportAnswer::kContinue;
   Instant progress_at;                  // Its start or last report.
   bool is_silence_said = false;         // Of the present attempt.

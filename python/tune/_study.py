@@ -22,13 +22,18 @@ from ._program import TuneError
 from ._sweep import Names, PathLike, Sweep, database, in_spec, make_spec
 
 
-class BestTold(NamedTuple):
-    """The best trial of a study, as far as it was told."""
-
+class _Best(NamedTuple):
     number: int
     config: Dict[str, Any]
     value: float
     iteration: int  # At which it was told; 1 for a trial that was told once.
+
+
+class BestTold(_Best):
+    """The best trial of a study, as far as it was told: a tuple of four, and how it stands to limits on results."""
+
+    feasible: Optional[bool] = None  # Whether it keeps the limits; None: there are none.
+    violation: Optional[float] = None  # By how much it does not (docs/SPACE.md).
 
 
 class Study:
@@ -100,8 +105,12 @@ class Study:
         *,
         iteration: Optional[int] = None,
         failed: bool = False,
+        metrics: Optional[Mapping[str, object]] = None,
     ) -> None:
-        """A value, one for each metric of several. With `iteration` the trial goes on."""
+        """A value, one for each metric of several. With `iteration` the trial goes on.
+
+        `metrics`: others by name, which limits on results (`feasible`) name.
+        """
         told: Dict[str, Any] = {"trial": trial}
         if failed:
             told["failed"] = True
@@ -111,6 +120,8 @@ class Study:
             told["value"] = on_the_wire(as_number("value", value))
         if iteration is not None:
             told["iteration"] = iteration
+        if metrics is not None:
+            told["metrics"] = {name: on_the_wire(as_number(name, one)) for name, one in metrics.items()}
         with self._lock:
             self._exchange({"tell": told}, 1)
 
@@ -121,7 +132,9 @@ class Study:
             best = self._exchange({"best": True}, 1)[0]
         if best["trial"] is None:
             return None
-        return BestTold(best["trial"], best["config"], best["value"], best["iteration"])
+        told = BestTold(best["trial"], best["config"], best["value"], best["iteration"])
+        told.feasible, told.violation = best.get("feasible"), best.get("violation")
+        return told
 
     def sweep(self) -> Sweep:
         """As a sweep of the database, where it has a name."""

@@ -45,6 +45,9 @@ class TrialResult:
         self.iterations: int = row["iterations"] or 0
         self.value: Optional[float] = row["best_value"]  # Its best, of the sweep's metric.
         self.best_iteration: Optional[int] = row["best_iteration"]
+        # Of a sweep with limits on results (`feasible`), of its best report; else None.
+        self.violation: Optional[float] = row.get("violation")
+        self.feasible: Optional[bool] = None if row.get("feasible") is None else bool(row["feasible"])
         self.last_value: Optional[float] = row["last_value"]
         self.attempts: int = row["attempts"]
         self.run_seconds: Optional[float] = row["run_seconds"]
@@ -88,6 +91,7 @@ class TrialResult:
 
     def __repr__(self) -> str:
         value = "no value" if self.value is None else f"{self.value:.6g}"
+        value += " infeasible" if self.feasible is False else ""
         value += "" if self.mean is None else f" (mean of its configuration's runs {self.mean:.6g})"
         return f"<trial {self.number} {self.status} {value} {self.config}>"
 

@@ -159,6 +159,42 @@ TEST_F(Answers, OfTwoObjectivesTableAndFrontShowTheSameReport) {
   EXPECT_THAT(table.out, HasSubstr("0  TERMINATED  3  1"));
 }
 
+// The whole way: metrics from the output, the searcher, the rung, the answer, and a sweep that was
+// interrupted and goes on.
+TEST_F(Answers, ResultsThatKeepTheLimitsComeFirstAlsoAfterAnInterruption) {
+  WriteScript(
+      "python3 -c \"x = float('$1')\nfor t in (1, 2): print('acc', x, 'ms', 40 * x, "
+      "flush=True)\"\n");
+  WriteSpace("  metrics: {acc: {regex: 'acc {number}'}, ms: {regex: 'ms {number}'}}\n",
+             "samples: 20\nsearch: {algorithm: gp}\nfeasible: [\"ms <= 20\"]\n"
+             "limits: {max_concurrent: 1}\n");
+  Program tune(folder_, "tune", {"run", folder_ / "space.yaml", "--cpus", "1"});
+  ASSERT_TRUE(tune.WaitForLine(
+      [](const std::string& line) { return line.find("trial 4 ended") != std::string::npos; }));
+  tune.Signal(SIGKILL);
+  tune.Wait();
+  const ProgramResult resumed = RunTune(folder_, {"resume", "s", "--cpus", "1"});
+  ASSERT_TRUE(Succeeded(resumed));
+  EXPECT_THAT(resumed.out, HasSubstr("limits          feasible"));
+  const std::string best =
+      "select number, violation = 0 from trials order by coalesce(violation, 0), best_value desc "
+      "limit 1";
+  const Rows first = Query(folder_, best);
+  EXPECT_THAT(first[0], HasSubstr("|1"));
+  EXPECT_EQ(Query(folder_, "select count(*) from trials where feasible and best_value > 0.49"),
+            Query(folder_,
+                  "select count(*) from trials where best_value > 0.49 and best_value <= "
+                  "0.5"));
+  // One that was left alone ends with the same trials.
+  RunTune(folder_, {"delete", "s", "--yes"});
+  ASSERT_TRUE(Succeeded(Run()));
+  EXPECT_EQ(Query(folder_, best), first);
+  ASSERT_TRUE(Succeeded(RunTune(folder_, {"run", folder_ / "space.yaml", "--cpus", "1", "--set",
+                                          "feasible=[ms <= -1]", "--name", "none"})));
+  const ProgramResult none = RunTune(folder_, {"best", "none"});
+  EXPECT_THAT(none.err, HasSubstr("warning: no trial is feasible: none kept ms <= -1"));
+}
+
 TEST_F(Answers, AProgramThatHangsBeforeItsFirstReportIsToldWithTheRemedy) {
   WriteScript("test \"$TUNE_TRIAL\" != 5 || exec sleep 1000\necho acc $1\n");
   WriteSpace(kAccuracy, "samples: 6\nlimits: {max_concurrent: 1}\n");

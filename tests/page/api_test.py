@@ -1347,6 +1347,28 @@ class Started(unittest.TestCase):
         sweep = page.json("/sweeps/small")
         self.assertEqual((sweep["best"], sweep["why_no_best"]), (None, why))
 
+    def test_limits_on_results_are_told_with_each_trial_and_that_none_keeps_them(self):
+        def run(name, limit):
+            Path(self.folder, "limited.yaml").write_text(
+                f"name: {name}\nmetric: acc\nmode: max\nsamples: 4\nsearch: {{algorithm: grid}}\nspace: {{x: {{choice: [1, 2, 3, 4]}}}}\n"
+                "trainable: {command: [sh, -c, 'echo acc {x} ms {x}0'], metrics: {acc: {regex: 'acc {number}'}, ms: {regex: 'ms {number}'}}}\n"
+                f"feasible: [ms <= {limit}]\n")
+            subprocess.run([TUNE, "run", "limited.yaml"], cwd=self.folder, check=True, timeout=120, capture_output=True)
+
+        run("some", 20)
+        run("none", 5)
+        page = Page(self.folder)
+        self.addCleanup(page.end)
+        some, none = page.json("/sweeps/some"), page.json("/sweeps/none")
+        self.assertEqual((some["feasible"], some["none_feasible"]), (["ms <= 20"], ""))
+        self.assertEqual((some["best"]["value"], some["best"]["violation"]), (2, 0))
+        told = {t["config"]["x"]: (t["feasible"], t["violation"]) for t in page.trials("some")}
+        self.assertEqual(told, {1: (1, 0), 2: (1, 0), 3: (0, 0.5), 4: (0, 1)})
+        self.assertEqual((none["best"]["value"], none["best"]["violation"]), (1, 1))
+        self.assertIn("no trial is feasible: none kept ms <= 5", none["none_feasible"])
+        course = page.json("/sweeps/some/course")
+        self.assertEqual(max(step["value"] for step in course["best"]), 2)
+
     def test_a_metric_may_have_any_name(self):
         metric = 'p@"0.5"'
         Path(self.folder, "p.sh").write_text("tune report acc=1 'p@\"0.5\"=0.25'\n")

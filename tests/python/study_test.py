@@ -69,6 +69,18 @@ class AStudy(SweepCase):
             with self.assertRaisesRegex(tune.TuneError, "no best trial, but a front"):
                 study.best
 
+    def test_takes_the_metrics_that_limits_name(self):
+        space = {"x": tune.choice(1, 2, 3)}
+        with tune.Study(space, metric="v", mode="max", search="grid", feasible=["ms <= 20"], name="limited") as study:
+            with self.assertRaisesRegex(tune.TuneError, "feasible names 'ms'"):
+                study.tell(study.ask()[0], 1)
+            study.tell(0, 1, metrics={"ms": 10})
+            for number, config in study.ask_many(2):
+                study.tell(number, config["x"], metrics={"ms": config["x"] * 10})
+            self.assertEqual((study.best.value, study.best.feasible, study.best.violation), (2, True, 0))
+            worst = study.sweep().trial(2)
+            self.assertEqual((worst.feasible, worst.violation), (False, 0.5))
+
     def test_with_a_name_goes_on(self):
         space = {"x": tune.choice(1, 2)}
         for expected in (0, 1):

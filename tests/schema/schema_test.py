@@ -92,7 +92,7 @@ class Schema(unittest.TestCase):
             head + space + "failure: {max_failures: -1, backoff: 0, crashed: 3, lost: {max_failures: 2, backoff: 0s}}\n",
             head + space + "checkpoint: {every: 2, keep: 1, keep_best: 0, disk_budget: 20GB}\n",
             head + space + "resources: {cpu: 0.5, memory: 4GiB}\n",
-            head + space + "points: [{x: 0.5}]\nconstraints: [\"x <= 0.9\"]\n",
+            head + space + "points: [{x: 0.5}]\nconstraints: [\"x <= 0.9\"]\nfeasible: [\"x * m <= 0.9\"]\n",
             command + space,
             "trainable: {command: \"tune report m={x}\", shell: true, env: {A: 1}, setup: [\"true\"]}\nmetric: m\nmode: max\n" + space,
             "trainable: {command: [sh, -c, \"echo a=1 b=2\"], metrics: {a: {regex: \"a={number}\"}, b: {regex: \"b={number}\"}}}\n"

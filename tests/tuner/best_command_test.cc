@@ -39,7 +39,8 @@ TEST_F(BestTest, BestTellsTrialConfigurationAndCheckpoint) {
       ToJson(list->AsList().at(0)),
       R"({"experiment":"second","trial":0,"status":"TERMINATED","metric":"val_accuracy","value":0.75,)"
       R"("iteration":2,"config":{"lr":0.1,"batch_size":32,"optimizer":{"kind":"adam"},"augment":true},)"
-      R"("checkpoint":"/a/s/0/checkpoint_2","checkpoint_iteration":2,"test":null,"runs":null,"earlier_configs":0})");
+      R"("checkpoint":"/a/s/0/checkpoint_2","checkpoint_iteration":2,"test":null,"runs":null,"earlier_configs":0,)"
+      R"("feasible":null,"violation":null})");
 }
 
 TEST(Best, IsTheLowestWhereLessIsBetterAndTheEarliestOfEquals) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/tuner/controller_world.h"
+#include "tuner/cli/front_course.h"
 #include "tuner/cli/pareto_front.h"
 
 namespace tune {
@@ -24,6 +25,50 @@ TEST(ParetoFront, IsWhatNoOtherBeatsEachObjectiveInItsDirection) {
       {0, {0.9, 50}}, {1, {0.8, 20}}, {2, {0.8, 30}}, {3, {0.7, 20}}, {4, {0.5, 10}}};
   EXPECT_EQ(Numbers(ParetoFront(trials, objectives)), (std::vector<int64_t>{0, 1, 4}));
   EXPECT_EQ(DescribeFront(ParetoFront(trials, objectives)), "3 trials (0, 1, 4)");
+}
+
+TEST(ParetoFront, IsOfTrialsThatKeepTheLimitsUnlessNoneDoes) {
+  const std::vector<Objective> objectives = {{"accuracy", Mode::kMax}, {"latency", Mode::kMin}};
+  std::vector<ObjectiveValues> trials = {
+      {0, {0.9, 50}, 0.5}, {1, {0.8, 20}, 0}, {2, {0.8, 30}, 0}, {3, {0.5, 10}, 0.25}};
+  EXPECT_EQ(Numbers(ParetoFront(trials, objectives)), (std::vector<int64_t>{1}));
+  EXPECT_EQ(WarningOf({"a < 1"}, ParetoFront(trials, objectives)), "");
+  trials.erase(trials.begin() + 1, trials.begin() + 3);
+  EXPECT_EQ(Numbers(ParetoFront(trials, objectives)), (std::vector<int64_t>{3}));
+  EXPECT_EQ(WarningOf({"a < 1"}, ParetoFront(trials, objectives)),
+            "no trial is feasible: none kept a < 1; the best is the one that violates them least, "
+            "by 0.25");
+}
+
+TEST(FrontCourse, IsTheVolumeOfTheTrialsThatHaveEndedAndKeepTheLimits) {
+  const std::vector<Objective> objectives = {{"accuracy", Mode::kMax}, {"latency", Mode::kMin}};
+  const std::vector<ObjectiveValues> trials = {
+      {4, {0.5, 20}, 0}, {0, {0.4, 30}, 0}, {2, {0.9, 10}, 0.1}, {1, {0.75, 20}, 0}};
+  const FrontCourse course = CourseOf(trials, objectives, {0.25, 40});
+  ASSERT_EQ(course.steps.size(), 2u) << "trial 0 adds nothing, trial 2 breaks the limits";
+  EXPECT_EQ(course.steps[0].trial, 4);
+  EXPECT_DOUBLE_EQ(course.steps[0].value, 0.25 * 20);
+  EXPECT_EQ(course.steps[1].ended, 4);
+  EXPECT_DOUBLE_EQ(course.steps[1].value, 0.5 * 20);
+  EXPECT_EQ(DescribeCourse(course), "hypervolume 10 after 4 trials; below 0.25 and 40");
+}
+
+TEST(FrontCourse, WithoutAReferenceItIsBelowTheWorstThatWasSeen) {
+  const std::vector<Objective> objectives = {{"accuracy", Mode::kMax}, {"latency", Mode::kMin}};
+  const FrontCourse course = CourseOf({{0, {0.5, 20}}, {1, {1.0, 40}}}, objectives, {});
+  EXPECT_FALSE(course.is_reference_given);
+  EXPECT_NEAR(course.reference[0], 0.45, 1e-12);
+  EXPECT_NEAR(course.reference[1], 42, 1e-12);
+  EXPECT_TRUE(CourseOf({}, objectives, {}).steps.empty());
+}
+
+TEST(FrontCourse, OfOneObjectiveIsTheBestSoFar) {
+  const FrontCourse course =
+      CourseOf({{3, {0.5}}, {1, {0.4}}, {0, {0.7}}}, {{"accuracy", Mode::kMax}}, {});
+  ASSERT_EQ(course.steps.size(), 2u);
+  EXPECT_EQ(course.steps[1].trial, 0);
+  EXPECT_EQ(course.steps[1].value, 0.7);
+  EXPECT_EQ(DescribeCourse(course), "");
 }
 
 ExperimentSpec TwoObjectives() {

@@ -43,6 +43,16 @@ TEST(SpecDifference, ConstraintsOnMetricsAreTheSweeps) {
             Lines{"metric_constraints: nothing is stored, the file has [\"ms <= 20\"]"});
 }
 
+TEST(SpecDifference, LimitsOnResultsAreTheSweeps) {
+  const std::string one = std::string(kSpec) + "feasible: ms <= 20\n";
+  EXPECT_EQ(DescribeSpecDifferences(Read(one), Read(std::string(kSpec) + "feasible: [ms <= 20]\n")),
+            Lines{});
+  EXPECT_EQ(DescribeSpecDifferences(Read(one), Read(std::string(kSpec) + "feasible: [ms <= 30]\n")),
+            Lines{"feasible[0]: \"ms <= 20\" is stored, the file has \"ms <= 30\""});
+  EXPECT_EQ(DescribeSpecDifferences(Read(one), Read(kSpec)),
+            Lines{"feasible: [\"ms <= 20\"] is stored, the file has nothing"});
+}
+
 TEST(SpecDifference, EachPlaceIsALine) {
   const ExperimentSpec other = Read(
       "metric: error\nmode: max\nspace: {x: {randint: [0, 2]}, opt: {kind: {choice: [a]}, "

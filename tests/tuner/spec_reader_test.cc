@@ -471,6 +471,35 @@ TEST_F(ReadSpecFileTest, AConstraintNamesWhatIsReported) {
   EXPECT_TRUE(ReadSpecFile(Write("s.yaml", Changed(text, "AREA", "area")), {}).ok());
 }
 
+TEST_F(ReadSpecFileTest, ALimitOnResultsNamesWhatIsReportedOrAParameter) {
+  const std::string text =
+      "trainable: {command: [ls], metrics: {power: {regex: 'p {number}'}, area: {regex: 'a "
+      "{number}'}}}\nmetric: power\nmode: min\nspace: {width: 1}\nfeasible: ['AREA * width <= "
+      "1']\n";
+  EXPECT_THAT(ReadSpecFile(Write("s.yaml", text), {}).status().message(),
+              HasSubstr("s.yaml:5:11: feasible: 'AREA' is never reported and is no parameter; did "
+                        "you mean 'area'?"));
+  const auto spec = ReadSpecFile(Write("s.yaml", Changed(text, "AREA", "area")), {});
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  EXPECT_EQ(spec->feasible.texts(), std::vector<std::string>{"area * width <= 1"});
+  EXPECT_EQ(spec->constrained_names(), std::vector<std::string>{"area"});
+}
+
+TEST_F(ReadSpecFileTest, LimitsOnResultsStandInOnePlace) {
+  const std::string text =
+      "metric: power\nmode: min\nspace: {x: 1}\nfeasible: [area <= 1]\nmetric_constraints: [area "
+      "<= 1]\n";
+  EXPECT_THAT(ReadSpecFile(Write("s.yaml", text), {}, false).status().message(),
+              HasSubstr("s.yaml:4:11: feasible: stands beside metric_constraints, whose place it "
+                        "takes"));
+  EXPECT_THAT(
+      ReadSpecFile(Write("s.yaml", "metric: violation\nmode: min\nfeasible: [area <= 1]\n"), {},
+                   false)
+          .status()
+          .message(),
+      HasSubstr("s.yaml:1:9: metric: the name 'violation' is what `feasible` is told under"));
+}
+
 TEST_F(ReadSpecFileTest, ReadsAFileAndKnowsItsFolder) {
   const auto spec = ReadSpecFile(Write("my-sweep.yaml", With("name", "")), {});
   ASSERT_TRUE(spec.ok()) << spec.status().message();

@@ -18,6 +18,9 @@ tune_test(query_commands_test
     ${CMAKE_CURRENT_LIST_DIR}/text_table_test.cc
     ${CMAKE_CURRENT_LIST_DIR}/status_command_test.cc
   DEPS tune_queries)
+tune_test(limited_sweep_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/limited_sweep_test.cc
+  DEPS tune_queries tune_export_command tune_page tune_core_posix)
 tune_test(head_retention_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/head_retention_test.cc DEPS tune_queries)
 tune_test(importance_command_test

@@ -115,6 +115,9 @@ void AddResults(Commands& commands) {
                    "The columns to show, such as number,best_value,lr")
       ->type_name("COLUMNS");
   command->add_flag("--all", results->all, "All columns");
+  command->add_flag("--course", results->course,
+                    "How the best value, or of several metrics the hypervolume of the front, rose "
+                    "as trials ended");
   command->add_flag("--with-failed", results->with_failed,
                     "Lets trials that failed be among the best");
   command->add_option("--sort", results->sort, "A column; -COL is descending")->type_name("COLUMN");

@@ -24,6 +24,14 @@ namespace fs = std::filesystem;
 
 constexpr char kFood11[] = "food11";
 
+// Null in a sweep without limits on results.
+Value FeasibleCell(const BestTrial& best) {
+  return best.violation ? Value(IsFeasible(best.violation)) : Value();
+}
+Value ViolationCell(const BestTrial& best) {
+  return best.violation ? Value(*best.violation) : Value();
+}
+
 Value CheckpointCell(const BestTrial& best) {
   return best.checkpoint_path.empty() ? Value() : Value(best.checkpoint_path);
 }
@@ -73,11 +81,13 @@ void Print(const BestOptions& options, const FoundSweep& sweep, const BestTrial&
   if (options.format != OutputFormat::kTable) {
     RowPrinter printer(options.format, options.width, out);
     printer.Begin({"experiment", "trial", "status", "metric", "value", "iteration", "config",
-                   "checkpoint", "checkpoint_iteration", "test", "runs", "earlier_configs"});
+                   "checkpoint", "checkpoint_iteration", "test", "runs", "earlier_configs",
+                   "feasible", "violation"});
     printer.Row({sweep.name, best.number, best.status, sweep.metric, best.value, best.iteration,
                  best.config, CheckpointCell(best),
                  best.checkpoint_path.empty() ? Value() : Value(best.checkpoint_iteration),
-                 TestCell(model), RunsCell(best), best.earlier_configs});
+                 TestCell(model), RunsCell(best), best.earlier_configs, FeasibleCell(best),
+                 ViolationCell(best)});
     printer.End();
     return;
   }
@@ -88,6 +98,7 @@ void Print(const BestOptions& options, const FoundSweep& sweep, const BestTrial&
       << best.number << " (" << best.status << ")\n"
       << "value          " << Printable(sweep.metric) << " = " << ShortNumber(best.value)
       << " at iteration " << best.iteration << "\n"
+      << (best.violation ? "limits         " + DescribeViolation(*best.violation) + "\n" : "")
       << TestLine(model) << "configuration  " << DescribeConfig(best.config) << "\n";
   if (best.earlier_configs > 0) {
     out << "               " << DescribeEarlierConfigs(best.earlier_configs, best.number) << "\n";
@@ -160,6 +171,10 @@ Result<std::string> WriteExport(const BestOptions& options, const FoundSweep& sw
   origin.Set("config", best.config);
   origin.Set("earlier_configs", best.earlier_configs);
   if (best.runs) origin.Set("runs", RunsCell(best));
+  if (best.violation) {
+    origin.Set("feasible", FeasibleCell(best));
+    origin.Set("violation", ViolationCell(best));
+  }
   const fs::path dir(options.export_dir);
   TUNE_RETURN_IF_ERROR(WriteFile(dir / "best.json", ToJson(origin) + "\n"));
   if (!fs::exists(dir / "config.json", error)) {
@@ -246,6 +261,8 @@ int BestCommand(const BestOptions& options, const ModelExporter& export_food11, 
     err << "\n";
   }
   Print(options, *sweep, **best, *model, out);
+  const std::string warning = WarningOf(*sweep, **best);
+  if (!warning.empty()) err << "warning: " << Printable(warning) << "\n";
   const Status status = PrintDoubts(**database, sweep->id, err);
   return status.ok() ? 0 : Complain(status, err);
 }

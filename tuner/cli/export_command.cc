@@ -38,6 +38,7 @@ ExportedSweep ToExport(const FoundSweep& found) {
   sweep.name = found.name;
   sweep.status = found.status;
   sweep.objectives = found.objectives;
+  sweep.has_limits = found.has_limits();
   sweep.created_at = Instant{found.created_us};
   if (found.finished_us.has_value()) sweep.finished_at = Instant{*found.finished_us};
   return sweep;

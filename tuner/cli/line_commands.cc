@@ -44,6 +44,11 @@ void AddTell(Commands& commands) {
       ->type_name("N")
       ->check(IntegerFrom(1));
   command->add_flag("--failed", tell->failed, "It has failed");
+  command
+      ->add_option("--metric", tell->metrics,
+                   "Another metric, which limits on results (feasible) name; once for each")
+      ->type_name("NAME=VALUE")
+      ->take_all();
   commands.Bind(command, [tell = tell](const Invocation& invocation) {
     tell->db_path = invocation.db_path;
     return TellCommand(*tell);

@@ -117,7 +117,8 @@ int DecideCommand(const LinesOptions& options) {
   if (!given.ok()) return Complain(given.status());
   auto scheduler = MakeScheduler(given->spec.scheduler, given->spec.mode, given->seed);
   if (!scheduler.ok()) return Complain(scheduler.status());
-  DecideSession session(*std::move(scheduler), given->spec.metric);
+  DecideSession session(*std::move(scheduler), given->spec.metric,
+                        {given->spec.feasible, given->spec.mode});
   return Converse(session);
 }
 
@@ -181,7 +182,7 @@ int AskTellCommand(const LinesOptions& options) {
   auto searcher =
       MakeSearcher(given->spec.search, ProblemOf(given->spec, *space, /*samples=*/-1, given->seed));
   if (!searcher.ok()) return Complain(searcher.status());
-  AskTellSession session(*std::move(searcher), given->spec.objectives());
+  AskTellSession session(*std::move(searcher), given->spec.objectives(), given->spec.feasible);
   return Converse(session, options.keeps_going);
 }
 
@@ -221,6 +222,20 @@ Result<Value> ReadTold(const std::string& text) {
   return InvalidArgument("read '" + text + "', expected a number, NaN or null");
 }
 
+Result<Value> ReadToldMetrics(const std::vector<std::string>& texts) {
+  Value metrics = Value::MakeMap();
+  for (const std::string& text : texts) {
+    const size_t equals = text.rfind('=');
+    if (equals == std::string::npos || equals == 0) {
+      return InvalidArgument("--metric: read '" + text + "', expected NAME=VALUE");
+    }
+    Result<Value> value = ReadTold(text.substr(equals + 1));
+    if (!value.ok()) return value.status().At("--metric " + text.substr(0, equals));
+    metrics.Set(text.substr(0, equals), *std::move(value));
+  }
+  return metrics;
+}
+
 // The line that a person could have written to ask-tell.
 Result<std::string> TellLine(const TellOptions& options, std::string_view number) {
   Value tell = Value::MakeMap();
@@ -244,6 +259,10 @@ Result<std::string> TellLine(const TellOptions& options, std::string_view number
     tell.Set("value", values.AsList().size() == 1 ? values.AsList().front() : values);
   }
   if (options.iteration > 0) tell.Set("iteration", options.iteration);
+  if (!options.metrics.empty()) {
+    TUNE_ASSIGN_OR_RETURN(Value metrics, ReadToldMetrics(options.metrics));
+    tell.Set("metrics", std::move(metrics));
+  }
   Value line = Value::MakeMap();
   line.Set("tell", std::move(tell));
   return ToJson(line);

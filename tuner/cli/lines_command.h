@@ -26,6 +26,7 @@ struct TellOptions {
   std::vector<std::string> values;  // One for each objective, as JSON.
   int64_t iteration = 0;            // 0: the trial is over.
   bool failed = false;
+  std::vector<std::string> metrics;  // "latency_ms=12.5": what limits on results name.
   std::string db_path;
 };
 

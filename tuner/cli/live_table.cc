@@ -159,7 +159,7 @@ StyledLine RungLine(const SweepSnapshot& snapshot) {
     if (!text.empty()) text += "  ";
     if (has_brackets) text += std::to_string(rung.bracket) + "/";
     text += std::to_string(rung.milestone) + ": " + std::to_string(rung.count);
-    if (rung.cutoff) text += " (" + std::string(sign) + " " + ShortNumber(*rung.cutoff) + ")";
+    if (rung.cutoff) text += " (" + std::string(sign) + " " + CutoffWords(*rung.cutoff) + ")";
   }
   return Labelled("rungs").Add(text);
 }
@@ -343,8 +343,9 @@ void SweepHistory::SeeBest(const SweepSnapshot& snapshot) {
   const bool is_another = std::exchange(best_trial_, snapshot.best->number) != best_trial_;
   if (!has_looked_ || !is_another) return;
   Tell(snapshot.elapsed,
-       "trial " + std::to_string(snapshot.best->number) + " is the best: " + ShortNumber(value),
-       Style::kGood);
+       "trial " + std::to_string(snapshot.best->number) + " is the best: " + ShortNumber(value) +
+           (IsFeasible(snapshot.best->violation) ? "" : ", infeasible: none keeps the limits"),
+       IsFeasible(snapshot.best->violation) ? Style::kGood : Style::kWarning);
 }
 
 void SweepHistory::See(const SweepSnapshot& snapshot, const std::vector<EndedTrial>& ended) {

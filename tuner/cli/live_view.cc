@@ -10,6 +10,7 @@
 #include "tuner/best_trial.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
+#include "tuner/result_limits.h"
 
 namespace tune {
 namespace {
@@ -60,6 +61,11 @@ std::string Listed(const std::vector<int64_t>& trials) {
 
 }  // namespace
 
+std::string CutoffWords(double cutoff) {
+  const double violation = ViolationOfRanked(cutoff);
+  return violation == 0 ? ShortNumber(cutoff) : "a violation of " + ShortNumber(violation);
+}
+
 std::string EndedOf(const SweepSnapshot& snapshot) {
   const std::string ended = std::to_string(snapshot.ended_count());
   if (snapshot.samples < 0) return Trials(snapshot.ended_count()) + " ended";
@@ -93,7 +99,8 @@ std::string RenderProgress(const SweepSnapshot& snapshot) {
     line += ", best " + Describe(*snapshot.best->runs);
   } else if (snapshot.best.has_value()) {
     line += ", best " + ShortNumber(snapshot.best->value) + " (trial " +
-            std::to_string(snapshot.best->number) + ")";
+            std::to_string(snapshot.best->number) +
+            (IsFeasible(snapshot.best->violation) ? ")" : ", infeasible: none keeps the limits)");
   }
   if (snapshot.iterations_per_second.has_value())
     line += ", " + RateWords(*snapshot.iterations_per_second);
@@ -185,6 +192,19 @@ std::string ShellCommand(const std::string& verb, const std::string& sweep,
               : " --db " + ShellQuoted(db_path));
 }
 
+namespace {
+
+// Empty in a sweep without limits on results.
+std::string LimitsLine(const SweepSummary& summary) {
+  if (!summary.none_feasible.empty()) {
+    return "NOT FEASIBLE    " + Printable(summary.none_feasible) + "\n";
+  }
+  if (!summary.best || !summary.best->violation) return "";
+  return "limits          " + DescribeViolation(*summary.best->violation) + "\n";
+}
+
+}  // namespace
+
 std::string RenderSummary(const SweepSummary& summary) {
   std::string text =
       Printable(summary.name) + " " + summary.status +
@@ -216,6 +236,7 @@ std::string RenderSummary(const SweepSummary& summary) {
   } else {
     text += "best trial      none: " + summary.why_no_best + "\n";
   }
+  text += LimitsLine(summary);
   if (summary.better_failed.has_value() && summary.front.empty()) {
     const FailedBest& failed = *summary.better_failed;
     text += "not counted     trial " + std::to_string(failed.number) + " failed after iteration " +
@@ -233,11 +254,13 @@ std::string RenderSummary(const SweepSummary& summary) {
   }
   const bool has_means = summary.repeat > 1 && summary.front.empty();
   const std::string query =
-      has_means ? RankConfigurationsSql(summary.experiment, summary.repeat, summary.mode)
-                : "select number, status, stop_reason, iterations, best_value from trials where "
-                  "experiment = " +
-                      std::to_string(summary.experiment) + " and status <> 'ERROR' order by " +
-                      BestFirstSql(summary.mode);
+      has_means ? RankConfigurationsSql(summary.experiment, summary.repeat, summary.mode,
+                                        summary.has_limits)
+                : "select number, status, stop_reason, iterations, best_value" +
+                      std::string(summary.has_limits ? ", feasible, violation" : "") +
+                      " from trials where experiment = " + std::to_string(summary.experiment) +
+                      " and status <> 'ERROR' order by " +
+                      BestFirstSql(summary.mode, summary.has_limits ? "violation" : "");
   // The database of a head elsewhere is not at hand.
   const bool is_elsewhere = !EnvironmentText(kRemoteWidth).empty();
   text += "more            " +

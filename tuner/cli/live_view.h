@@ -53,6 +53,7 @@ struct BestSoFar {
   std::string checkpoint_path;                 // Empty: none.
   std::optional<ConfigurationRuns> runs = {};  // With `repeat`.
   int64_t earlier_configs = 0;                 // As of BestTrial (sweep_lookup.h).
+  Metric violation = {};                       // Of a sweep with limits on results.
 };
 
 struct SweepSnapshot {
@@ -84,6 +85,8 @@ struct SweepSnapshot {
 std::string EndedOf(const SweepSnapshot& snapshot);
 // "PAUSED (tune unpause goes on): " of a sweep that is paused by command, else "".
 std::string PausedWords(const SweepSnapshot& snapshot);
+// "0.52"; of a cutoff that no feasible value passes alone "a violation of 0.25" (core/standing.h).
+std::string CutoffWords(double cutoff);
 // "1.2 iterations/s".
 std::string RateWords(double per_second);
 
@@ -140,6 +143,8 @@ struct SweepSummary {
   std::optional<BestSoFar> best;
   std::string why_no_best;  // Where there is none.
   std::optional<FailedBest> better_failed;
+  std::string none_feasible;    // That what is best keeps no limits; else empty.
+  bool has_limits = false;      // On results.
   std::string front;            // Of several objectives: "4 trials (0, 3, 7, 12)".
   bool has_ended_trial = true;  // One came to its full length, or may not be stopped early.
   std::vector<Doubt> doubts;

@@ -30,12 +30,14 @@ std::optional<std::vector<double>> WholeValues(const Value& metrics,
 std::vector<ObjectiveValues> ParetoFront(const std::vector<ObjectiveValues>& trials,
                                          const std::vector<Objective>& objectives) {
   std::vector<LossPoint> losses;
+  std::vector<double> violations;
   for (const ObjectiveValues& trial : trials) {
+    violations.push_back(trial.violation);
     LossPoint point = trial.values;
     for (size_t i = 0; i < point.size(); ++i) point[i] = AsLoss(point[i], objectives[i].mode);
     losses.push_back(std::move(point));
   }
-  const std::vector<size_t> ranks = NonDominationRanks(losses);
+  const std::vector<size_t> ranks = ConstrainedRanks(losses, violations);
   std::vector<ObjectiveValues> front;
   for (size_t i = 0; i < trials.size(); ++i) {
     if (ranks[i] == 0) front.push_back(trials[i]);
@@ -73,7 +75,10 @@ Result<std::vector<ObjectiveValues>> ReadObjectiveValues(Database& database,
   }
   std::vector<ObjectiveValues> trials;
   for (const auto& [number, metrics] : whole) {
-    trials.push_back({number, *WholeValues(metrics, sweep.objectives)});
+    const Value* const violation = metrics.Find(kViolationName);
+    const Metric known = violation == nullptr ? Metric() : ReadNumber(*violation);
+    trials.push_back({number, *WholeValues(metrics, sweep.objectives),
+                      sweep.has_limits() ? known.value_or(kViolationUnknown) : 0});
   }
   return trials;
 }
@@ -81,6 +86,12 @@ Result<std::vector<ObjectiveValues>> ReadObjectiveValues(Database& database,
 Result<std::vector<ObjectiveValues>> ReadParetoFront(Database& database, const FoundSweep& sweep) {
   TUNE_ASSIGN_OR_RETURN(const auto trials, ReadObjectiveValues(database, sweep));
   return ParetoFront(trials, sweep.objectives);
+}
+
+std::string WarningOf(const std::vector<std::string>& limits,
+                      const std::vector<ObjectiveValues>& front) {
+  if (front.empty() || front.front().violation == 0) return "";
+  return NoTrialIsFeasible(limits, front.front().violation);
 }
 
 std::string DescribeFront(const std::vector<ObjectiveValues>& front) {

@@ -21,9 +21,11 @@ namespace tune {
 struct ObjectiveValues {
   int64_t trial = 0;           // Its number.
   std::vector<double> values;  // One for each objective.
+  double violation = 0;        // Of limits on results (core/standing.h).
 };
 
-// Those that no other dominates, in the order given.
+// Those that no other dominates, in the order given. Of trials that break limits none, unless all
+// do: then those that violate them least, the first of search/pareto.h's ConstrainedRanks.
 std::vector<ObjectiveValues> ParetoFront(const std::vector<ObjectiveValues>& trials,
                                          const std::vector<Objective>& objectives);
 
@@ -37,6 +39,10 @@ Result<std::vector<ObjectiveValues>> ReadObjectiveValues(Database& database,
 
 // Of a stored sweep, by number.
 Result<std::vector<ObjectiveValues>> ReadParetoFront(Database& database, const FoundSweep& sweep);
+
+// Said loudly of a front that keeps no limits; empty: it keeps them.
+std::string WarningOf(const std::vector<std::string>& limits,
+                      const std::vector<ObjectiveValues>& front);
 
 // "4 trials (0, 3, 7, 12)", long lists cut.
 std::string DescribeFront(const std::vector<ObjectiveValues>& front);

@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "core/nearest_name.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/front_course.h"
 #include "tuner/cli/pareto_front.h"
 #include "tuner/cli/results_view.h"
 #include "tuner/cli/stored_doubts.h"
@@ -217,8 +218,12 @@ void SortBestFirst(const ResultsOptions& options, const TrialListing& table,
     if (group(a) != group(b)) return group(a) < group(b);
     const Value& first = table.Own(a, "best_value");
     const Value& second = table.Own(b, "best_value");
+    const auto violation = [&](size_t row) {
+      return sweep.has_limits() ? ReadNumber(table.Own(row, "violation")) : Metric();
+    };
     return has_one_value && !first.is_null() && !second.is_null() &&
-           IsBetter(*ReadNumber(first), *ReadNumber(second), sweep.direction());
+           IsBetterStanding(*ReadNumber(first), violation(a), *ReadNumber(second), violation(b),
+                            sweep.direction());
   });
 }
 
@@ -259,18 +264,20 @@ Result<std::vector<size_t>> Choose(const ResultsOptions& options, Database& data
   return chosen;
 }
 
-// The best trial's, or those of the Pareto front.
+// The best trial's, or those of the Pareto front; `warning`: that they keep no limits.
 Result<std::vector<int64_t>> BestNumbers(Database& database, const FoundSweep& sweep,
-                                         FailedTrials failed) {
+                                         FailedTrials failed, std::string& warning) {
   std::vector<int64_t> numbers;
   if (sweep.objectives.size() > 1) {
     TUNE_ASSIGN_OR_RETURN(const auto front, ReadParetoFront(database, sweep));
     for (const ObjectiveValues& trial : front) numbers.push_back(trial.trial);
+    warning = WarningOf(sweep.limits, front);
     return numbers;
   }
   TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best,
                         FindBestTrial(database, sweep, failed));
   if (best) numbers.push_back(best->number);
+  if (best) warning = WarningOf(sweep, *best);
   return numbers;
 }
 
@@ -331,10 +338,30 @@ Status PrintByConfiguration(const ResultsOptions& options, const FoundSweep& swe
   PrintConfigurations({options.format, options.width, ShownColumns::kUsual, {}}, table, rows, out,
                       err);
   if (options.best && ranked.empty()) err << NoBestIn(database, sweep) << "\n";
+  if (sweep.has_limits() && !ranked.empty() && ranked.front().violation > 0) {
+    err << "warning: " << Printable(NoTrialIsFeasible(sweep.limits, ranked.front().violation))
+        << "\n";
+  }
   if (shown < count) err << shown << " of " << count << " configurations are shown\n";
   if (options.format == OutputFormat::kTable && options.rows == ResultRows::kUsual)
     err << "each row is a configuration of " << sweep.repeat << " runs; --by run shows the runs\n";
   return PrintDoubts(database, sweep.id, err);
+}
+
+// A row for each trial that changed it.
+Status PrintCourse(const ResultsOptions& options, Database& database, std::ostream& out,
+                   std::ostream& err) {
+  TUNE_ASSIGN_OR_RETURN(const FoundSweep sweep, FindSweep(database, options.name));
+  TUNE_ASSIGN_OR_RETURN(const FrontCourse course,
+                        ReadFrontCourse(database, sweep, CourseDetail::kEachStep));
+  RowPrinter printer(options.format, options.width, out);
+  printer.Begin({"ended", "trial", sweep.objectives.size() > 1 ? "hypervolume" : sweep.metric});
+  for (const CourseStep& step : course.steps) printer.Row({step.ended, step.trial, step.value});
+  printer.End();
+  if (course.steps.empty()) err << NoBestIn(database, sweep) << "\n";
+  const std::string described = DescribeCourse(course);
+  if (!described.empty()) err << described << "\n";
+  return OkStatus();
 }
 
 Status PrintSweep(const ResultsOptions& options, Database& database, std::ostream& out,
@@ -350,10 +377,12 @@ Status PrintSweep(const ResultsOptions& options, Database& database, std::ostrea
     TUNE_ASSIGN_OR_RETURN(view.columns, ParseColumns(options.columns, table));
   }
   std::vector<int64_t> best;
-  if (options.best || sweep.objectives.size() > 1) {
+  std::string warning;
+  if (options.best || sweep.objectives.size() > 1 || sweep.has_limits()) {
     TUNE_ASSIGN_OR_RETURN(
-        best, BestNumbers(database, sweep,
-                          options.with_failed ? FailedTrials::kCount : FailedTrials::kLeaveOut));
+        best,
+        BestNumbers(database, sweep,
+                    options.with_failed ? FailedTrials::kCount : FailedTrials::kLeaveOut, warning));
   }
   TUNE_ASSIGN_OR_RETURN(std::vector<size_t> rows, Choose(options, database, table, sweep));
   const bool is_best_first = options.sort.empty() && !options.best &&
@@ -369,9 +398,14 @@ Status PrintSweep(const ResultsOptions& options, Database& database, std::ostrea
   if (options.limit > 0) rows.resize(std::min(count, static_cast<size_t>(options.limit)));
   PrintTrials(view, sweep, table, rows, out, err);
   if (options.best && best.empty()) err << NoBestIn(database, sweep) << "\n";
+  if (!warning.empty()) err << "warning: " << Printable(warning) << "\n";
   if (sweep.objectives.size() > 1 && options.format == OutputFormat::kTable && !rows.empty()) {
     err << "metrics are those of each trial's last report that has all of " << ObjectiveNames(sweep)
         << (sweep.is_constrained ? " and is feasible" : "") << "\n";
+    TUNE_ASSIGN_OR_RETURN(const FrontCourse course,
+                          ReadFrontCourse(database, sweep, CourseDetail::kQuarters));
+    const std::string described = DescribeCourse(course);
+    if (!described.empty()) err << described << "\n";
   }
   if (rows.size() < count) err << rows.size() << " of " << count << " trials are shown\n";
   return PrintDoubts(database, sweep.id, err);
@@ -393,6 +427,10 @@ Status CheckOptions(const ResultsOptions& options) {
   if (options.top > 0 && !options.sort.empty()) {
     return InvalidArgument("--top N is the best first; with --sort, say --limit N");
   }
+  if (options.course && (options.best || chooses || options.all || !options.columns.empty() ||
+                         options.limit > 0 || !options.sql.empty())) {
+    return InvalidArgument("--course is a table of its own; only --format goes with it");
+  }
   if (options.all && !options.columns.empty())
     return InvalidArgument("--all and --columns do not go together: say one of them");
   return OkStatus();
@@ -405,7 +443,8 @@ int ResultsCommand(const ResultsOptions& options, std::ostream& out, std::ostrea
   const Result<std::unique_ptr<Database>> database = OpenForAnswer(options.db_path, err);
   if (!database.ok()) return Complain(database.status(), err);
   if (!options.sql.empty()) return PrintQuery(options, **database, out, err);
-  const Status status = PrintSweep(options, **database, out, err);
+  const Status status = options.course ? PrintCourse(options, **database, out, err)
+                                       : PrintSweep(options, **database, out, err);
   return status.ok() ? 0 : Complain(status, err);
 }
 

@@ -35,6 +35,7 @@ struct ResultsOptions {
   int64_t limit = 0;         // At most so many rows; 0: all.
   std::string columns;       // Their names, parted by commas.
   bool all = false;          // All columns.
+  bool course = false;       // How the best, or the front's hypervolume, came to be.
   bool with_failed = false;  // A trial in ERROR may be the best.
   // A whole query over the database's views, in place of all that; :experiment is the sweep's id.
   std::string sql;

@@ -27,6 +27,10 @@ std::vector<size_t> ConstantColumns(const TrialListing& table) {
 std::vector<size_t> LeadingColumns(const FoundSweep& sweep, const TrialListing& table) {
   std::vector<size_t> columns = {*table.Find("number"), *table.Find("status")};
   if (sweep.objectives.size() == 1) columns.push_back(*table.Find("best_value"));
+  if (sweep.has_limits()) {
+    columns.push_back(*table.Find("feasible"));
+    columns.push_back(*table.Find("violation"));
+  }
   if (sweep.objectives.size() == 1) return columns;
   for (const Objective& objective : sweep.objectives) {
     std::optional<size_t> column = table.Find("metric." + objective.metric);

@@ -16,6 +16,7 @@ namespace {
 struct TrialConfiguration {
   std::string flat;
   Metric best_value;
+  Metric violation;  // Of a sweep with limits on results.
   int64_t earlier_configs = 0;
 };
 
@@ -24,9 +25,11 @@ struct TrialConfiguration {
 Result<std::map<int64_t, TrialConfiguration>> ReadTrialConfigurations(Database& database,
                                                                       const FoundSweep& sweep,
                                                                       const std::string& which) {
+  const std::string violation = sweep.has_limits() ? "t.violation" : "NULL";
   const std::string sql =
       "SELECT " TUNE_CONFIG_OF_BEST_SQL("flat") ","
-      " t.number, t.best_value, " TUNE_EARLIER_CONFIGS_SQL " FROM trial_rows AS t"
+      " t.number, t.best_value, " TUNE_EARLIER_CONFIGS_SQL ", " + violation +
+      " FROM trial_rows AS t"
       " JOIN configuration_rows AS c ON c.trial = t.id WHERE t.experiment = ?1 AND " +
       which;
   TUNE_ASSIGN_OR_RETURN(Statement row, database.Prepare(sql));
@@ -35,7 +38,8 @@ Result<std::map<int64_t, TrialConfiguration>> ReadTrialConfigurations(Database& 
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row.Step());
     if (!has_row) return trials;
-    trials[row.Int(1)] = {std::string(row.Text(0)), row.OptionalReal(2), row.Int(3)};
+    trials[row.Int(1)] = {std::string(row.Text(0)), row.OptionalReal(2), row.OptionalReal(4),
+                          row.Int(3)};
   }
 }
 
@@ -52,25 +56,37 @@ std::vector<BestConfiguration> ByMean(const std::map<int64_t, TrialConfiguration
                                       Mode mode) {
   std::vector<BestConfiguration> best;
   std::map<std::string, size_t> places;
-  std::vector<double> bests;
+  std::vector<const TrialConfiguration*> bests;
+  std::vector<double> violations;
   std::vector<int64_t> counts;
   for (const auto& [number, trial] : trials) {
     const auto [place, is_new] = places.emplace(trial.flat, best.size());
     if (is_new) {
       best.push_back({trial.flat, {}, number, {0}});
-      bests.push_back(*trial.best_value);
+      bests.push_back(&trial);
+      violations.push_back(0);
       counts.push_back(0);
     }
     const size_t i = place->second;
     best[i].values[0] += *trial.best_value;
     ++counts[i];
-    if (!IsBetter(*trial.best_value, bests[i], mode)) continue;
+    violations[i] += trial.violation.value_or(0);
+    if (!IsBetterStanding(*trial.best_value, trial.violation, *bests[i]->best_value,
+                          bests[i]->violation, mode)) {
+      continue;
+    }
     best[i].trial = number;
-    bests[i] = *trial.best_value;
+    bests[i] = &trial;
   }
-  for (size_t i = 0; i < best.size(); ++i) best[i].values[0] /= static_cast<double>(counts[i]);
+  for (size_t i = 0; i < best.size(); ++i) {
+    best[i].values[0] /= static_cast<double>(counts[i]);
+    best[i].violation = violations[i] / static_cast<double>(counts[i]);
+  }
   std::stable_sort(best.begin(), best.end(), [&](const auto& a, const auto& b) {
-    if (a.values[0] != b.values[0]) return IsBetter(a.values[0], b.values[0], mode);
+    const auto is_better = [mode](const auto& x, const auto& y) {
+      return IsBetterStanding(x.values[0], x.violation, y.values[0], y.violation, mode);
+    };
+    if (is_better(a, b) || is_better(b, a)) return is_better(a, b);
     return a.trial < b.trial;
   });
   return best;

@@ -22,6 +22,7 @@ struct BestConfiguration {
   int64_t trial = 0;            // The best of those that had it.
   std::vector<double> values;   // Of each objective; of one the mean of their best values.
   int64_t earlier_configs = 0;  // That the trial was trained with before.
+  double violation = 0;         // Of limits on results, the mean of its trials'.
 };
 
 // By value, whether their trials completed or not; at most `count`, each once. With `repeat` by the

@@ -52,6 +52,7 @@ struct SweepStatus {
   std::optional<BestTrial> best;
   std::string why_no_best;               // Where there is none.
   std::string front;                     // Of several objectives, in its place.
+  std::string none_feasible;             // That what is best keeps no limits.
   std::vector<NamedCount> trials;        // By status; TERMINATED ones by stop_reason, too.
   std::vector<NamedCount> stop_reasons;  // Of the TERMINATED ones.
   std::vector<RungCounts> rungs;
@@ -177,9 +178,11 @@ Result<SweepStatus> ReadStatus(Database& database, const std::string& name, cons
   status.trial_count_max = TrialCountMax(database, status.sweep);
   TUNE_ASSIGN_OR_RETURN(status.best, FindBestTrial(database, status.sweep));
   if (!status.best) status.why_no_best = WhyThereIsNoBest(database, status.sweep);
+  if (status.best) status.none_feasible = WarningOf(status.sweep, *status.best);
   if (status.sweep.objectives.size() > 1) {
     TUNE_ASSIGN_OR_RETURN(const auto front, ReadParetoFront(database, status.sweep));
     status.front = DescribeFront(front);
+    status.none_feasible = WarningOf(status.sweep.limits, front);
   }
   TUNE_ASSIGN_OR_RETURN(const TrialCounts counts, CountTrials(database, id));
   for (const auto& [state, count] : counts.by_status) status.trials.push_back({state, count});
@@ -240,6 +243,8 @@ void AppendTrials(const SweepStatus& status, std::vector<std::string>& lines) {
   if (!status.trials.empty()) trials += ": " + Enumerate(status.trials);
   if (!status.stop_reasons.empty()) trials += " (" + Enumerate(status.stop_reasons) + ")";
   lines.push_back(trials);
+  const std::string& none_feasible = status.none_feasible;
+  if (!none_feasible.empty()) lines.push_back("limits     " + Printable(none_feasible));
   if (!status.waits.empty()) lines.push_back("waits      " + Printable(status.waits));
   if (!status.ahead.empty()) lines.push_back("durable    " + Describe(status.ahead));
 }
@@ -255,7 +260,7 @@ void AppendRungs(const SweepStatus& status, std::vector<std::string>& lines) {
     lines.push_back((&rung == &status.rungs.front() ? "rungs      " : "           ") +
                     std::to_string(rung.rung) + ": " + std::to_string(rung.report_count) +
                     " reached, " + std::to_string(rung.stop_count) + " stopped" +
-                    (rung.cutoff.has_value() ? ", cutoff " + ShortNumber(*rung.cutoff) : ""));
+                    (rung.cutoff.has_value() ? ", cutoff " + CutoffWords(*rung.cutoff) : ""));
   }
 }
 

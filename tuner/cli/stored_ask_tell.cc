@@ -25,7 +25,7 @@ Result<AskTellSession> MakeSession(const ExperimentSpec& spec, uint64_t seed, In
   problem.history = std::move(earlier.trials);
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Searcher> searcher,
                         MakeSearcher(spec.search, std::move(problem)));
-  return AskTellSession(std::move(searcher), spec.objectives());
+  return AskTellSession(std::move(searcher), spec.objectives(), spec.feasible);
 }
 
 Result<ExperimentSpec> StoredSpec(const StoredExperiment& experiment) {

@@ -83,15 +83,20 @@ Result<std::vector<WeighedTrial>> ReadLengths(Database& database, int64_t experi
 }  // namespace
 
 Result<std::vector<WeighedTrial>> ReadWeighedTrials(Database& database, const FoundSweep& sweep) {
-  static constexpr char kTrialsSql[] =
-      "SELECT " TUNE_CONFIG_OF_BEST_SQL("flat") ","
-      " t.best_value, t.status,"
-      " (SELECT r.metrics FROM report_rows AS r WHERE r.trial = t.id"
-      "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1),"
-      " t.id, t.iterations, t.stop_reason = 'scheduler' OR t.status = 'PAUSED', t.number"
-      " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
-      " WHERE t.experiment = ?1 ORDER BY t.number";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialsSql));
+  static const auto sql_with = [](const std::string& violation) {
+    return "SELECT " TUNE_CONFIG_OF_BEST_SQL("flat") ","
+           " t.best_value, t.status,"
+           " (SELECT r.metrics FROM report_rows AS r WHERE r.trial = t.id"
+           "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1),"
+           " t.id, t.iterations, t.stop_reason = 'scheduler' OR t.status = 'PAUSED', t.number, " +
+           violation +
+           " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
+           " WHERE t.experiment = ?1 ORDER BY t.number";
+  };
+  static const std::string kTrialsSql = sql_with("NULL");
+  static const std::string kLimitedSql = sql_with("t.violation");
+  const std::string& sql = sweep.has_limits() ? kLimitedSql : kTrialsSql;
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(sql.c_str()));
   row->BindAll(sweep.id);
   std::vector<WeighedTrial> trials;
   for (;;) {
@@ -105,6 +110,7 @@ Result<std::vector<WeighedTrial>> ReadWeighedTrials(Database& database, const Fo
     trial.id = row->Int(4);
     trial.iterations = row->Int(5);
     trial.number = row->Int(7);
+    trial.violation = row->OptionalReal(8);
     trial.was_stopped = !row->IsNull(6) && row->Int(6) != 0;
     if (row->IsNull(3)) continue;
     TUNE_ASSIGN_OR_RETURN(trial.last_metrics, ParseJson(row->Text(3)));

@@ -28,7 +28,8 @@ struct WeighedTrial {
   bool was_stopped = false;  // By the scheduler, or paused by it.
   int64_t iterations = 0;
   std::optional<double> best_value;
-  Value last_metrics;  // A map, or null.
+  std::optional<double> violation;  // Of it, in a sweep with limits on results.
+  Value last_metrics;               // A map, or null.
 };
 
 struct StoredImportance {

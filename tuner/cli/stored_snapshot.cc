@@ -16,8 +16,8 @@ namespace {
 
 std::optional<BestSoFar> ToBestSoFar(const std::optional<BestTrial>& found) {
   if (!found) return std::nullopt;
-  return BestSoFar{found->number,          found->value, found->iteration,      found->config,
-                   found->checkpoint_path, found->runs,  found->earlier_configs};
+  return BestSoFar{found->number,          found->value, found->iteration,       found->config,
+                   found->checkpoint_path, found->runs,  found->earlier_configs, found->violation};
 }
 
 Status CountTrials(Database& database, int64_t experiment, SweepSnapshot& snapshot) {
@@ -235,7 +235,8 @@ Result<EarlierHistory> StoredSnapshots::ReadHistory(Database& database,
   // Rows of report_rows are in order of arrival.
   static constexpr char kBestSql[] =
       "SELECT r.reported_us, r.value FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
-      " WHERE t.experiment = ?1 AND t.status <> 'ERROR' AND r.value IS NOT NULL ORDER BY r.rowid";
+      " WHERE t.experiment = ?1 AND t.status <> 'ERROR' AND r.value IS NOT NULL"
+      " AND (?2 = 0 OR json_extract(r.metrics, '$.violation') = 0) ORDER BY r.rowid";
   static constexpr char kCurvesSql[] =
       "SELECT t.number, r.iteration, r.value FROM trial_rows AS t JOIN report_rows AS r"
       " ON r.trial = t.id WHERE t.experiment = ?1 AND t.status = 'RUNNING'"
@@ -243,7 +244,7 @@ Result<EarlierHistory> StoredSnapshots::ReadHistory(Database& database,
   EarlierHistory history;
   if (!sweep.has_means()) {
     TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kBestSql));
-    row->BindAll(sweep.id);
+    row->BindAll(sweep.id, static_cast<int64_t>(sweep.has_limits() ? 1 : 0));
     for (;;) {
       TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
       if (!has_row) break;
@@ -310,14 +311,19 @@ Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const Foun
   TUNE_ASSIGN_OR_RETURN(const auto best, FindBestTrial(database, sweep));
   summary.best = ToBestSoFar(best);
   if (!best) summary.why_no_best = WhyThereIsNoBest(database, sweep);
+  summary.has_limits = sweep.has_limits();
+  if (best) summary.none_feasible = WarningOf(sweep, *best);
   TUNE_ASSIGN_OR_RETURN(summary.better_failed, FindFailedBest(database, sweep));
   const bool has_better =
-      summary.better_failed && (!best || (!best->runs && IsBetter(summary.better_failed->value,
-                                                                  best->value, sweep.direction())));
+      summary.better_failed &&
+      (!best || (!best->runs &&
+                 IsBetterStanding(summary.better_failed->value, summary.better_failed->violation,
+                                  best->value, best->violation, sweep.direction())));
   if (!has_better) summary.better_failed.reset();
   if (sweep.objectives.size() > 1) {
     TUNE_ASSIGN_OR_RETURN(const auto front, ReadParetoFront(database, sweep));
     summary.front = DescribeFront(front);
+    summary.none_feasible = WarningOf(sweep.limits, front);
   }
   TUNE_ASSIGN_OR_RETURN(summary.doubts, ReadDoubts(database, sweep.id));
   const Instant end = sweep.finished_us ? Instant{*sweep.finished_us} : now;

@@ -50,6 +50,7 @@ class EventFiles {
     sweep.id = experiment.id.value;
     sweep.name = experiment.name;
     sweep.objectives = spec.objectives();
+    sweep.has_limits = !spec.feasible.empty();
     sweep.created_at = experiment.created_at;
     const std::string folder =
         ArtifactsDirOf(surroundings.db_path) + "/" + experiment.name + "/tensorboard";

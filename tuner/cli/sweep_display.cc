@@ -50,8 +50,11 @@ class SweepDisplay::State {
     summary.best = Best();
     summary.better_failed = BetterFailed(summary.best);
     if (!summary.best) summary.why_no_best = WhyNoBest();
-    summary.front = Front();
     const ExperimentSpec& spec = view_.options().spec;
+    const std::vector<ObjectiveValues> front = Front();
+    if (!spec.more_objectives.empty()) summary.front = DescribeFront(front);
+    summary.has_limits = !spec.feasible.empty();
+    summary.none_feasible = WarningOfLimits(summary.best, front);
     summary.doubts = view_.doubts();
     summary.elapsed = now - begun_at_;
     const Duration since_creation = now - experiment_.created_at;
@@ -169,16 +172,27 @@ class SweepDisplay::State {
     snapshot.running.push_back(std::move(running));
   }
 
-  // Nothing with one objective.
-  std::string Front() const {
+  // Empty with one objective.
+  std::vector<ObjectiveValues> Front() const {
     const ExperimentSpec& spec = view_.options().spec;
-    if (spec.more_objectives.empty()) return "";
+    if (spec.more_objectives.empty()) return {};
     std::vector<ObjectiveValues> trials;
     for (const TrialRecord& trial : view_.trials()) {
       if (trial.whole_values.empty() || trial.row.status == TrialStatus::kError) continue;
-      trials.push_back({trial.row.number.value, trial.whole_values});
+      trials.push_back({trial.row.number.value, trial.whole_values, trial.whole_violation});
     }
-    return DescribeFront(ParetoFront(trials, spec.objectives()));
+    return ParetoFront(trials, spec.objectives());
+  }
+
+  // Empty: what is best keeps the limits, or there are none.
+  std::string WarningOfLimits(const std::optional<BestSoFar>& best,
+                              const std::vector<ObjectiveValues>& front) const {
+    const ExperimentSpec& spec = view_.options().spec;
+    if (spec.feasible.empty()) return "";
+    if (!spec.more_objectives.empty()) return WarningOf(spec.feasible.texts(), front);
+    if (!best) return "";
+    const Metric violation = best->runs ? Metric(best->runs->violation) : best->violation;
+    return IsFeasible(violation) ? "" : NoTrialIsFeasible(spec.feasible.texts(), *violation);
   }
 
   std::optional<BestSoFar> Best() const {
@@ -196,7 +210,8 @@ class SweepDisplay::State {
   std::optional<BestSoFar> BestOfMeans(int64_t repeat, Mode mode) const {
     std::vector<Run> runs;
     for (const TrialRecord& trial : view_.trials())
-      runs.push_back({trial.row.number.value, trial.row.status, trial.row.best_value});
+      runs.push_back({trial.row.number.value, trial.row.status, trial.row.best_value,
+                      trial.row.best_violation});
     std::vector<ConfigurationRuns> ranked = RankConfigurations(runs, repeat, mode);
     if (ranked.empty()) return std::nullopt;
     const auto number = static_cast<size_t>(ranked.front().best_trial);
@@ -214,9 +229,12 @@ class SweepDisplay::State {
     for (const TrialRecord& trial : view_.trials()) {
       const TrialRow& row = trial.row;
       if (!row.best_value || MayBeBest(row)) continue;
-      const bool beats_best = !best || IsBetter(*row.best_value, best->value, mode);
-      if (!beats_best || (failed && !IsBetter(*row.best_value, failed->value, mode))) continue;
-      failed = FailedBest{row.number.value, row.iterations, *row.best_value};
+      const auto beats = [&](double value, Metric violation) {
+        return IsBetterStanding(*row.best_value, row.best_violation, value, violation, mode);
+      };
+      if (best && !beats(best->value, best->violation)) continue;
+      if (failed && !beats(failed->value, failed->violation)) continue;
+      failed = FailedBest{row.number.value, row.iterations, *row.best_value, row.best_violation};
     }
     return failed;
   }
@@ -234,6 +252,7 @@ class SweepDisplay::State {
     BestSoFar described;
     described.number = best.row.number.value;
     described.value = *best.row.best_value;
+    described.violation = best.row.best_violation;
     described.iteration = best.row.best_iteration.value_or(0);
     described.config = best.ConfigurationOfBest().ToNested();
     described.earlier_configs = best.best_lineage;

@@ -85,6 +85,17 @@ void ReadMoreObjectives(const Value& spec, std::vector<Objective>& objectives) {
   }
 }
 
+// What a stored document says: it has been checked when its sweep began.
+std::vector<std::string> LimitsOf(const Value& spec) {
+  const Value* const texts = spec.is_map() ? spec.Find("feasible") : nullptr;
+  std::vector<std::string> limits;
+  if (texts == nullptr) return limits;
+  for (const Value& text : texts->is_list() ? texts->AsList() : Value::List{*texts}) {
+    if (text.is_string()) limits.push_back(text.AsString());
+  }
+  return limits;
+}
+
 // In one order with the list; a database that no newer tune has written to since schema 9 has none.
 Status TakeLabels(Database& database, std::vector<FoundSweep>& sweeps) {
   static constexpr char kLabelsSql[] =
@@ -151,6 +162,7 @@ Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
       sweep.has_space = space != nullptr && space->is_map() && !space->AsMap().empty();
       sweep.is_constrained = spec->is_map() && spec->Find("metric_constraints") != nullptr;
       ReadMoreObjectives(*spec, sweep.objectives);
+      sweep.limits = LimitsOf(*spec);
     }
     sweep.created_us = row->Int(9);
     sweep.finished_us = row->OptionalInt(10);
@@ -245,15 +257,20 @@ Result<std::vector<ConfigurationRuns>> ReadConfigurationRuns(Database& database,
                                                              const FoundSweep& sweep,
                                                              FailedTrials failed) {
   static constexpr char kRunsSql[] =
-      "SELECT number, status, best_value FROM trial_rows WHERE experiment = ?1 ORDER BY number";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kRunsSql));
+      "SELECT number, status, best_value, NULL FROM trial_rows WHERE experiment = ?1"
+      " ORDER BY number";
+  static constexpr char kLimitedRunsSql[] =
+      "SELECT number, status, best_value, violation FROM trial_rows WHERE experiment = ?1"
+      " ORDER BY number";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row,
+                        database.Kept(sweep.has_limits() ? kLimitedRunsSql : kRunsSql));
   row->BindAll(sweep.id);
   std::vector<Run> runs;
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) break;
     runs.push_back({row->Int(0), FindTrialStatus(row->Text(1)).value_or(TrialStatus::kRunning),
-                    row->OptionalReal(2)});
+                    row->OptionalReal(2), row->OptionalReal(3)});
   }
   return RankConfigurations(runs, sweep.repeat, sweep.direction(), failed);
 }
@@ -267,15 +284,16 @@ std::string ObjectiveNames(const FoundSweep& sweep) {
 }
 
 Result<std::optional<FailedBest>> FindFailedBest(Database& database, const FoundSweep& sweep) {
-  const std::string sql =
-      "SELECT number, iterations, best_value FROM trial_rows WHERE experiment = ?1"
-      " AND status = 'ERROR' AND abs(best_value) < 9e999 ORDER BY " +
-      BestFirstSql(sweep.direction()) + " LIMIT 1";
+  const std::string sql = "SELECT number, iterations, best_value, " +
+                          (sweep.has_limits() ? sweep.ViolationSql() : "NULL") +
+                          " FROM trial_rows WHERE experiment = ?1"
+                          " AND status = 'ERROR' AND abs(best_value) < 9e999 ORDER BY " +
+                          BestFirstSql(sweep.direction(), sweep.ViolationSql()) + " LIMIT 1";
   TUNE_ASSIGN_OR_RETURN(Statement row, database.Prepare(sql));
   row.BindAll(sweep.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row.Step());
   if (!has_row) return std::optional<FailedBest>();
-  return std::optional(FailedBest{row.Int(0), row.Int(1), row.Real(2)});
+  return std::optional(FailedBest{row.Int(0), row.Int(1), row.Real(2), row.OptionalReal(3)});
 }
 
 namespace {
@@ -301,28 +319,40 @@ std::string WhyThereIsNoBest(Database& database, const FoundSweep& sweep) {
   return none.Why(ObjectiveNames(sweep));
 }
 
+std::string WarningOf(const FoundSweep& sweep, const BestTrial& best) {
+  const Metric violation = best.runs ? Metric(best.runs->violation) : best.violation;
+  if (!sweep.has_limits() || IsFeasible(violation)) return "";
+  return NoTrialIsFeasible(sweep.limits, *violation);
+}
+
 std::string NoBestIn(Database& database, const FoundSweep& sweep) {
   return Printable(sweep.name) + ": " + WhyThereIsNoBest(database, sweep);
 }
 
 namespace {
 
-std::string BestTrialSql(Mode mode, const std::string& which) {
-  return "SELECT id, number, status, best_value, best_iteration FROM trials WHERE experiment = ?1 "
-         "AND " +
-         which + " ORDER BY " + BestFirstSql(mode) + " LIMIT 1";
+std::string BestTrialSql(Mode mode, const std::string& which, bool has_limits) {
+  const std::string violation = has_limits ? "violation" : "";
+  return "SELECT id, number, status, best_value, best_iteration, " +
+         (has_limits ? violation : "NULL") + " FROM trials WHERE experiment = ?1 AND " + which +
+         " ORDER BY " + BestFirstSql(mode, violation) + " LIMIT 1";
 }
 
 // Of all trials that may be it. A list asks it of each sweep: prepared once.
-const char* BestOfAllSql(Mode mode, FailedTrials failed) {
-  static const auto sql_for = [](Mode of, FailedTrials with) {
-    return BestTrialSql(of,
-                        with == FailedTrials::kCount ? "best_value IS NOT NULL" : kMayBeBestSql);
+const char* BestOfAllSql(Mode mode, FailedTrials failed, bool has_limits) {
+  static const auto sql_for = [](Mode of, FailedTrials with, bool limited) {
+    return BestTrialSql(of, with == FailedTrials::kCount ? "best_value IS NOT NULL" : kMayBeBestSql,
+                        limited);
   };
-  static const std::string kSql[2][2] = {
-      {sql_for(Mode::kMin, FailedTrials::kLeaveOut), sql_for(Mode::kMin, FailedTrials::kCount)},
-      {sql_for(Mode::kMax, FailedTrials::kLeaveOut), sql_for(Mode::kMax, FailedTrials::kCount)}};
-  return kSql[mode == Mode::kMax][failed == FailedTrials::kCount].c_str();
+  static const auto sqls_for = [](bool limited) {
+    return std::array<std::string, 4>{sql_for(Mode::kMin, FailedTrials::kLeaveOut, limited),
+                                      sql_for(Mode::kMin, FailedTrials::kCount, limited),
+                                      sql_for(Mode::kMax, FailedTrials::kLeaveOut, limited),
+                                      sql_for(Mode::kMax, FailedTrials::kCount, limited)};
+  };
+  static const std::array<std::string, 4> kSql[2] = {sqls_for(false), sqls_for(true)};
+  const size_t which = (IsLargeBetter(mode) ? 2U : 0U) + (failed == FailedTrials::kCount ? 1U : 0U);
+  return kSql[has_limits ? 1 : 0][which].c_str();
 }
 
 // False: there is none.
@@ -335,6 +365,7 @@ Result<bool> TakeBest(Statement& row, int64_t sweep, BestTrial& best) {
   best.status = row.Text(2);
   best.value = row.Real(3);
   best.iteration = row.Int(4);
+  best.violation = row.OptionalReal(5);
   return true;
 }
 
@@ -359,11 +390,13 @@ Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSw
     if (ranked.empty()) return std::optional<BestTrial>();
     best.runs = std::move(ranked.front());
     const std::string which = "number = " + std::to_string(best.runs->best_trial);
-    TUNE_ASSIGN_OR_RETURN(Statement row, database.Prepare(BestTrialSql(sweep.direction(), which)));
+    TUNE_ASSIGN_OR_RETURN(Statement row, database.Prepare(BestTrialSql(sweep.direction(), which,
+                                                                       sweep.has_limits())));
     TUNE_ASSIGN_OR_RETURN(is_there, TakeBest(row, sweep.id, best));
   } else {
-    TUNE_ASSIGN_OR_RETURN(const KeptStatement row,
-                          database.Kept(BestOfAllSql(sweep.direction(), failed)));
+    TUNE_ASSIGN_OR_RETURN(
+        const KeptStatement row,
+        database.Kept(BestOfAllSql(sweep.direction(), failed, sweep.has_limits())));
     TUNE_ASSIGN_OR_RETURN(is_there, TakeBest(*row, sweep.id, best));
   }
   if (!is_there) return std::optional<BestTrial>();

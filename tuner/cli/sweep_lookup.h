@@ -30,9 +30,10 @@ struct FoundSweep {
   std::vector<Objective> objectives;  // All of them, in most sweeps one.
   std::string status;  // As a person should read it: a RUNNING row whose tuner died is INTERRUPTED.
   int64_t samples = 0;
-  int64_t repeat = 1;           // Trials of each configuration.
-  bool has_space = false;       // Its trials have parameters.
-  bool is_constrained = false;  // It has metric_constraints.
+  int64_t repeat = 1;               // Trials of each configuration.
+  bool has_space = false;           // Its trials have parameters.
+  bool is_constrained = false;      // It has metric_constraints.
+  std::vector<std::string> limits;  // On results: its `feasible`.
   std::string seed;
   std::string scheduler;
   std::string trainable_kind;  // "food11", "curve", "command"; "ask-tell": no tuner runs it.
@@ -45,6 +46,10 @@ struct FoundSweep {
   Mode direction() const { return mode == "min" ? Mode::kMin : Mode::kMax; }
   // Whether configurations are compared by the means of their runs.
   bool has_means() const { return repeat > 1 && objectives.size() == 1; }
+  bool has_limits() const { return !limits.empty(); }
+  // A trial's violation in a query over trial_rows or trials: databases of older programs have no
+  // such column, and no sweep with limits.
+  std::string ViolationSql() const { return has_limits() ? "violation" : ""; }
 };
 
 // The best trial of a sweep, by the rule of tuner/best_trial.h; with `repeat` the best run of the
@@ -54,6 +59,7 @@ struct BestTrial {
   int64_t number = 0;
   std::string status;
   double value = 0;
+  Metric violation = {};  // Of a sweep with limits.
   int64_t iteration = 0;
   Value config;                 // Nested.
   int64_t earlier_configs = 0;  // That it was trained with before, where it exploited others.
@@ -83,6 +89,8 @@ Result<ExperimentSpec> ReadStoredSpec(Database& database, const FoundSweep& swee
                                       bool require_trainable = false);
 // "accuracy and latency".
 std::string ObjectiveNames(const FoundSweep& sweep);
+// Said loudly wherever a best trial is told that keeps no limits; empty: it keeps them.
+std::string WarningOf(const FoundSweep& sweep, const BestTrial& best);
 // The best of the trials in ERROR.
 Result<std::optional<FailedBest>> FindFailedBest(Database& database, const FoundSweep& sweep);
 // Where FindBestTrial gives nothing: "no trial has reported acc".

@@ -1,6 +1,7 @@
 #include "tuner/cli/trial_history.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "core/json.h"
@@ -11,6 +12,7 @@
 #include "tuner/cli/stored_doubts.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
+#include "tuner/result_limits.h"
 
 namespace tune {
 namespace {
@@ -28,6 +30,7 @@ Status ReadTrial(Database& database, TrialHistory& history) {
       "SELECT status, coalesce(stop_reason, ''), config, iterations, best_value, best_iteration,"
       " run_seconds, (SELECT count() FROM trials AS o WHERE o.experiment = t.experiment"
       " AND o.status = 'ERROR') FROM trials AS t WHERE id = ?1";
+  static constexpr char kViolationSql[] = "SELECT violation FROM trials WHERE id = ?1";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialSql));
   row->BindAll(history.trial.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_trial, row->Step());
@@ -41,6 +44,12 @@ Status ReadTrial(Database& database, TrialHistory& history) {
   history.best_iteration = row->OptionalInt(5);
   history.run_seconds = row->Real(6);
   history.failed_trials = row->Int(7);
+  if (history.trial.sweep.has_limits()) {
+    TUNE_ASSIGN_OR_RETURN(const KeptStatement limited, database.Kept(kViolationSql));
+    limited->BindAll(history.trial.id);
+    TUNE_ASSIGN_OR_RETURN(const bool is_there, limited->Step());
+    if (is_there) history.violation = limited->OptionalReal(0);
+  }
 
   Result<ExperimentSpec> spec = ReadStoredSpec(database, history.trial.sweep);
   if (spec.ok()) history.spec = *std::move(spec);
@@ -172,6 +181,20 @@ std::string Ordinal(int64_t n) {
   return std::to_string(n) + ending;
 }
 
+// Nothing: the sweep has no limits on results, or nobody could tell when it was reported.
+std::optional<double> ViolationOf(const HistoryReport& report) {
+  const Value* const violation =
+      report.metrics.is_map() ? report.metrics.Find(kViolationName) : nullptr;
+  return violation == nullptr ? std::nullopt : ReadNumber(*violation);
+}
+
+// Behind a place in a rung, ", infeasible: ...": why a good value has a bad place.
+std::string LimitsWords(const TrialHistory& history, const HistoryReport& report) {
+  const std::optional<double> violation = ViolationOf(report);
+  const bool is_told = history.trial.sweep.has_limits() && !IsFeasible(violation);
+  return is_told ? ", " + DescribeViolation(*violation) : "";
+}
+
 std::string PlaceInRung(const HistoryReport& report) {
   if (!report.rank || !report.count) return "no value to rank";
   if (*report.count == 1) return "the first to arrive";
@@ -189,8 +212,9 @@ bool IsRanked(const HistoryReport& report) { return report.rank || !report.value
 std::string AtRung(const TrialHistory& history, const HistoryReport& report) {
   std::string text = (IsRanked(report) ? RungWord(history) : "check") + " " +
                      std::to_string(*report.rung) + ": " +
-                     (IsRanked(report) ? PlaceInRung(report) : ReportedValue(history, report));
-  if (report.cutoff) text += ", the cutoff was " + ShortNumber(*report.cutoff);
+                     (IsRanked(report) ? PlaceInRung(report) : ReportedValue(history, report)) +
+                     LimitsWords(history, report);
+  if (report.cutoff) text += ", the cutoff was " + CutoffWords(*report.cutoff);
   return text;
 }
 
@@ -226,8 +250,9 @@ std::string ByTheScheduler(const TrialHistory& history, const std::string& decis
              ? metric + " " + ReportedValue(history, *report) + " was " + PlaceInRung(*report)
          : report->value ? metric + " was " + ReportedValue(history, *report)
                          : "the report had no " + metric + " to rank";
+  why += LimitsWords(history, *report);
   if (report->cutoff) {
-    why += ", the cutoff was " + ShortNumber(*report->cutoff) + WhoGoesOn(history);
+    why += ", the cutoff was " + CutoffWords(*report->cutoff) + WhoGoesOn(history);
   }
   return why;
 }
@@ -342,6 +367,19 @@ std::string WhyRunning(const TrialHistory& history) {
   return text + ResumeHint(history);
 }
 
+// What the scheduler compared. Requires a value.
+double RankedOf(const TrialHistory& history, const HistoryReport& report) {
+  return RankedValue(*report.value, ViolationOf(report), history.trial.sweep.direction());
+}
+
+// Of a configuration as it is shown: names joined by '/'.
+void Flatten(const Value& value, const std::string& name, Configuration& flat) {
+  if (!value.is_map()) return flat.Set(name, value);
+  for (const MapEntry& entry : value.AsMap()) {
+    Flatten(entry.value, name.empty() ? entry.key : name + "/" + entry.key, flat);
+  }
+}
+
 std::string WhyPaused(const TrialHistory& history) {
   const HistoryReport* const last = LastDecided(history, "");
   const bool by_scheduler = last != nullptr && last->decision == "pause";
@@ -387,8 +425,9 @@ std::string ExplainReport(const TrialHistory& history, const HistoryReport& repo
                : "repeated after a retry; the first report decided";
   }
   const std::string& scheduler = history.trial.sweep.scheduler;
-  const bool is_worse = report.cutoff && report.value &&
-                        IsBetter(*report.cutoff, *report.value, history.trial.sweep.direction());
+  const bool is_worse =
+      report.cutoff && report.value &&
+      IsBetter(*report.cutoff, RankedOf(history, report), history.trial.sweep.direction());
   std::string at_end;
   if (report.decision == "stop" && !report.value && history.stop_reason != "max_t") {
     at_end = "what is not finite is the worst, and stops";
@@ -404,6 +443,22 @@ std::string ExplainReport(const TrialHistory& history, const HistoryReport& repo
   if (!at_end.empty()) return at_end;
   if (scheduler == "fifo") return "fifo lets every trial go on";
   return "between " + RungWord(history) + "s";
+}
+
+std::optional<std::vector<LimitStanding>> StandingsOfBest(const TrialHistory& history) {
+  if (!history.spec || history.spec->feasible.empty()) return std::nullopt;
+  const auto best = std::find_if(
+      history.reports.begin(), history.reports.end(), [&](const HistoryReport& report) {
+        return report.iteration == history.best_iteration && report.value == history.best_value;
+      });
+  if (best == history.reports.end() || !best->metrics.is_map()) return std::nullopt;
+  Metrics metrics;
+  for (const MapEntry& entry : best->metrics.AsMap()) {
+    metrics.emplace_back(entry.key, ReadNumber(entry.value).value_or(std::nan("")));
+  }
+  Configuration configuration;
+  Flatten(history.config, "", configuration);
+  return history.spec->feasible.Standings(metrics, configuration);
 }
 
 std::string ExplainLanes(const TrialHistory& history) {

@@ -57,6 +57,7 @@ struct TrialHistory {
   int64_t iterations = 0;
   std::optional<double> best_value;
   std::optional<int64_t> best_iteration;
+  std::optional<double> violation;  // Of that, in a sweep with limits on results.
   double run_seconds = 0;
   int64_t failed_trials = 0;             // Of its sweep.
   std::vector<HistoryReport> reports;    // In order of arrival.
@@ -81,6 +82,10 @@ std::string ExplainStatus(const TrialHistory& history);
 // How many trained as one with it, and what that is limited by: "8 at its last report; 8 train as
 // one on NVIDIA H200: 16 were slower (...)". Empty: it trained alone, and nothing limits that.
 std::string ExplainLanes(const TrialHistory& history);
+
+// How the trial's best report stands to each limit of its sweep. Nothing: there are no limits, or
+// no such report.
+std::optional<std::vector<LimitStanding>> StandingsOfBest(const TrialHistory& history);
 
 // The value for a person; what is not finite or not there in words.
 std::string ReportedValue(const TrialHistory& history, const HistoryReport& report);

@@ -21,7 +21,16 @@ const char* const kTrialColumns[] = {"number",     "status",     "stop_reason",
                                      "iterations", "best_value", "best_iteration",
                                      "last_value", "attempts",   "run_seconds"};
 constexpr size_t kTrialColumnCount = std::size(kTrialColumns);
+// Behind them, of a sweep with limits on results.
+const char* const kLimitColumns[] = {"feasible", "violation"};
 constexpr char kFailure[] = "failure";
+
+std::vector<std::string> OwnColumns(const FoundSweep& sweep) {
+  std::vector<std::string> columns(std::begin(kTrialColumns), std::end(kTrialColumns));
+  if (!sweep.has_limits()) return columns;
+  columns.insert(columns.end(), std::begin(kLimitColumns), std::end(kLimitColumns));
+  return columns;
+}
 
 const char* const kConfigurationColumns[] = {"configuration", "runs",       "repeat",
                                              "mean",          "deviation",  "best",
@@ -45,17 +54,22 @@ Configuration MetricsOf(const Value& metrics) {
 }
 
 Result<std::vector<TrialData>> ReadTrials(Database& database, const FoundSweep& sweep) {
-  static constexpr char kTrialsSql[] =
-      "SELECT t.number, t.status, t.stop_reason, t.iterations, t.best_value, t.best_iteration,"
-      " t.last_value, t.attempts, t.run_seconds, " TUNE_CONFIG_OF_BEST_SQL("flat") ","
-      " (SELECT r.metrics FROM report_rows AS r WHERE r.trial = t.id"
-      "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1),"
-      // An attempt without an error of its own ended as its outcome says.
-      " CASE t.status WHEN 'ERROR' THEN (SELECT coalesce(nullif(a.error, ''), a.outcome)"
-      "   FROM attempt_rows AS a WHERE a.trial = t.id ORDER BY a.number DESC LIMIT 1) END"
-      " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
-      " WHERE t.experiment = ?1 ORDER BY t.number";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialsSql));
+  static const auto sql_with = [](const std::string& more) {
+    return "SELECT t.number, t.status, t.stop_reason, t.iterations, t.best_value, t.best_iteration,"
+           " t.last_value, t.attempts, t.run_seconds, " TUNE_CONFIG_OF_BEST_SQL("flat") ","
+           " (SELECT r.metrics FROM report_rows AS r WHERE r.trial = t.id"
+           "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1),"
+           // An attempt without an error of its own ended as its outcome says.
+           " CASE t.status WHEN 'ERROR' THEN (SELECT coalesce(nullif(a.error, ''), a.outcome)"
+           "   FROM attempt_rows AS a WHERE a.trial = t.id ORDER BY a.number DESC LIMIT 1) END" +
+           more +
+           " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
+           " WHERE t.experiment = ?1 ORDER BY t.number";
+  };
+  static const std::string kTrialsSql = sql_with("");
+  static const std::string kLimitedSql = sql_with(", t.violation = 0, t.violation");
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row,
+                        database.Kept((sweep.has_limits() ? kLimitedSql : kTrialsSql).c_str()));
   row->BindAll(sweep.id);
   std::vector<TrialData> trials;
   for (;;) {
@@ -64,6 +78,8 @@ Result<std::vector<TrialData>> ReadTrials(Database& database, const FoundSweep& 
     TrialData& trial = trials.emplace_back();
     for (size_t i = 0; i < kTrialColumnCount; ++i)
       trial.own.push_back(CellOf(*row, static_cast<int>(i)));
+    for (size_t i = 0; sweep.has_limits() && i < std::size(kLimitColumns); ++i)
+      trial.own.push_back(CellOf(*row, static_cast<int>(kTrialColumnCount + 3 + i)));
     TUNE_ASSIGN_OR_RETURN(const Value flat, ParseJson(row->Text(kTrialColumnCount)));
     TUNE_ASSIGN_OR_RETURN(trial.params, Configuration::FromFlat(flat));
     trial.failure = CellOf(*row, kTrialColumnCount + 2);
@@ -87,18 +103,19 @@ void CollectNames(const Configuration& values, std::vector<std::string>& names) 
   }
 }
 
-TrialListing Tabulate(std::vector<TrialData> trials) {
+TrialListing Tabulate(const FoundSweep& sweep, std::vector<TrialData> trials) {
   std::vector<std::string> params;
   std::vector<std::string> metrics;
   for (const TrialData& trial : trials) {
     CollectNames(trial.params, params);
     CollectNames(trial.metrics, metrics);
   }
-  constexpr size_t kNamesMax = kColumnsMax - kTrialColumnCount - 1;
-  params.resize(std::min(params.size(), kNamesMax));
-  metrics.resize(std::min(metrics.size(), kNamesMax - params.size()));
+  const std::vector<std::string> own = OwnColumns(sweep);
+  const size_t names_max = kColumnsMax - own.size() - 1;
+  params.resize(std::min(params.size(), names_max));
+  metrics.resize(std::min(metrics.size(), names_max - params.size()));
   TrialListing table;
-  table.columns.assign(std::begin(kTrialColumns), std::end(kTrialColumns));
+  table.columns = own;
   const auto append_names = [&table](const std::vector<std::string>& names, const char* prefix) {
     for (const std::string& name : names) {
       const bool is_taken = name == kFailure || table.Find(name).has_value();
@@ -106,7 +123,7 @@ TrialListing Tabulate(std::vector<TrialData> trials) {
     }
     return table.columns.size();
   };
-  table.param_begin = kTrialColumnCount;
+  table.param_begin = own.size();
   table.metric_begin = append_names(params, "param.");
   table.failure = append_names(metrics, "metric.");
   table.columns.emplace_back(kFailure);
@@ -210,7 +227,7 @@ TrialListing ByConfiguration(const TrialListing& trials,
 
 Result<TrialListing> ReadTrialListing(Database& database, const FoundSweep& sweep) {
   TUNE_ASSIGN_OR_RETURN(std::vector<TrialData> trials, ReadTrials(database, sweep));
-  return Tabulate(std::move(trials));
+  return Tabulate(sweep, std::move(trials));
 }
 
 }  // namespace tune

@@ -18,10 +18,10 @@
 namespace tune {
 
 // Columns of trials: number, status, stop_reason, iterations, best_value, best_iteration,
-// last_value, attempts, run_seconds, then the parameters ("optimizer/lr"), then the metrics of each
-// trial's last report (of several objectives the last that has them all), then failure: why a trial
-// in ERROR failed. A parameter or metric whose name is taken is called "param.NAME" or
-// "metric.NAME".
+// last_value, attempts, run_seconds, of a sweep with limits on results feasible (1, 0) and
+// violation, then the parameters ("optimizer/lr"), then the metrics of each trial's last report (of
+// several objectives the last that has them all), then failure: why a trial in ERROR failed. A
+// parameter or metric whose name is taken is called "param.NAME" or "metric.NAME".
 struct TrialListing {
   std::vector<std::string> columns;
   size_t param_begin = 0;

@@ -105,6 +105,16 @@ void PrintAttempts(const TrialHistory& history, const WhyOptions& options, std::
   }
 }
 
+// How its best report stands to each limit.
+void PrintLimits(const TrialHistory& history, std::ostream& out) {
+  const std::optional<std::vector<LimitStanding>> standings = StandingsOfBest(history);
+  if (!standings) return;
+  for (const LimitStanding& limit : *standings) {
+    out << "               " << (limit.is_kept ? "keeps  " : "breaks ") << Printable(limit.text)
+        << " (" << Printable(limit.numbers) << ")\n";
+  }
+}
+
 void PrintForPerson(const TrialHistory& history, const WhyOptions& options, std::ostream& out) {
   const FoundSweep& sweep = history.trial.sweep;
   out << "trial " << Printable(history.trial.Name()) << ": " << history.status << "\n"
@@ -118,6 +128,10 @@ void PrintForPerson(const TrialHistory& history, const WhyOptions& options, std:
         << (sweep.objectives.size() > 1 ? ", of this metric alone (tune results --best: the front)"
                                         : "")
         << "\n";
+  }
+  if (history.violation) {
+    out << "limits         " << DescribeViolation(*history.violation) << "\n";
+    PrintLimits(history, out);
   }
   if (history.spec && history.spec->checkpoint.is_async) {
     std::string iterations;
@@ -212,6 +226,8 @@ void PrintJson(const TrialHistory& history, std::ostream& out) {
   value.Set("iterations", history.iterations);
   value.Set("best_value", NumberCell(history.best_value));
   value.Set("best_iteration", NumberCell(history.best_iteration));
+  value.Set("feasible", history.violation ? Value(*history.violation == 0) : Value());
+  value.Set("violation", NumberCell(history.violation));
   value.Set("lanes", TextCell(ExplainLanes(history)));
   Value::List durable;
   for (const int64_t iteration : history.durable) durable.emplace_back(iteration);

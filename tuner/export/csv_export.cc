@@ -33,7 +33,9 @@ Status AppendLine(const std::vector<Value>& fields, OutputFile& file) {
   return file.Append(line + "\n");
 }
 
-std::vector<Value> CellsOf(const ExportedTrial& trial, const std::vector<std::string>& names) {
+// `has_limits`: with what the trial violates of the sweep's limits on results.
+std::vector<Value> CellsOf(const ExportedTrial& trial, bool has_limits,
+                           const std::vector<std::string>& names) {
   std::vector<Value> cells = {trial.number,
                               trial.status,
                               trial.stop_reason.empty() ? Value() : Value(trial.stop_reason),
@@ -46,6 +48,10 @@ std::vector<Value> CellsOf(const ExportedTrial& trial, const std::vector<std::st
                               TimeOrNull(trial.started_at),
                               TimeOrNull(trial.finished_at),
                               trial.run_seconds};
+  if (has_limits) {
+    cells.push_back(trial.violation ? Value(*trial.violation == 0 ? 1 : 0) : Value());
+    cells.push_back(OrNull(trial.violation));
+  }
   for (const std::string& name : names) {
     const Value* const value = trial.config.Find(name);
     cells.push_back(value == nullptr ? Value() : *value);
@@ -102,6 +108,8 @@ Status ExportCsv(SweepRows& rows, const ExportPlace& place) {
   TUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, rows.ParameterNames());
   TUNE_ASSIGN_OR_RETURN(OutputFile trials, OutputFile::Create(place.folder + "/trials.csv"));
   std::vector<Value> header(std::begin(kTrialColumns), std::end(kTrialColumns));
+  const bool has_limits = rows.sweep().has_limits;
+  if (has_limits) header.insert(header.end(), {Value("feasible"), Value("violation")});
   for (const std::string& name : names) header.emplace_back("config/" + name);
   TUNE_RETURN_IF_ERROR(AppendLine(header, trials));
   TUNE_ASSIGN_OR_RETURN(ReportsFile reports,
@@ -109,7 +117,7 @@ Status ExportCsv(SweepRows& rows, const ExportPlace& place) {
   for (ExportedTrial trial;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_trial, rows.NextTrial(trial));
     if (!has_trial) break;
-    TUNE_RETURN_IF_ERROR(AppendLine(CellsOf(trial, names), trials));
+    TUNE_RETURN_IF_ERROR(AppendLine(CellsOf(trial, has_limits, names), trials));
     for (ExportedReport report;;) {
       TUNE_ASSIGN_OR_RETURN(const bool has_report, rows.NextReport(report));
       if (!has_report) break;

@@ -25,6 +25,10 @@ std::string TrialLine(const ExportedTrial& trial) {
   SetIfThere(line, "last_value", trial.last_value);
   SetIfThere(line, "best_value", trial.best_value);
   SetIfThere(line, "best_iteration", trial.best_iteration);
+  if (trial.violation) {
+    line.Set("feasible", *trial.violation == 0);
+    line.Set("violation", *trial.violation);
+  }
   line.Set("attempts", trial.attempts);
   SetTime(line, "created_at", trial.created_at);
   SetTime(line, "started_at", trial.started_at);

@@ -272,6 +272,10 @@ class StoreWriter {
     if (!trial.stop_reason.empty()) tags.emplace_back("stop_reason", trial.stop_reason);
     if (trial.best_value.has_value())
       tags.emplace_back("best_value", FullNumber(Value(*trial.best_value)));
+    if (trial.violation.has_value()) {
+      tags.emplace_back("feasible", *trial.violation == 0 ? "true" : "false");
+      tags.emplace_back("violation", FullNumber(Value(*trial.violation)));
+    }
     if (trial.best_iteration.has_value())
       tags.emplace_back("best_iteration", std::to_string(*trial.best_iteration));
     for (const auto& [name, text] : tags) {

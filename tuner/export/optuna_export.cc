@@ -13,9 +13,11 @@
 #include <utility>
 
 #include "core/json.h"
+#include "core/standing.h"
 #include "tuner/export/formats.h"
 #include "tuner/export/optuna_distribution.h"
 #include "tuner/metric_scores.h"
+#include "tuner/result_limits.h"
 
 namespace tune {
 namespace {
@@ -98,11 +100,13 @@ class StudyWriter {
   struct Trial {
     std::vector<Metric> values;  // One for each objective; empty: none.
     std::string last_metrics;    // JSON of the last report; empty: none.
+    Metrics counted;             // Of the report that the values are of.
   };
 
   Status WriteStudy();
   Status WriteTrial(const ExportedTrial& trial);
   Result<Trial> WriteReports(const ExportedTrial& trial, int64_t id);
+  Status WriteConstraints(const ExportedTrial& trial, const Metrics& counted, int64_t id);
   Status WriteParameters(const ExportedTrial& trial, int64_t id);
   Status WriteAttributes(const ExportedTrial& trial, const std::string& last_metrics, int64_t id);
   // The values of all objectives, if the report has them.
@@ -110,6 +114,7 @@ class StudyWriter {
 
   SweepRows& rows_;
   Database& study_;
+  ResultLimits limits_;
   std::map<std::string, OptunaDistribution> distributions_;  // By parameter; not of constants.
 };
 
@@ -118,6 +123,9 @@ Status StudyWriter::Write() {
   for (const SpaceParameter& parameter : space.parameters()) {
     const auto* const domain = std::get_if<Domain>(&parameter.content);
     if (domain != nullptr) distributions_.emplace(parameter.name, OptunaDistribution(*domain));
+  }
+  if (const Value* const texts = rows_.spec().is_map() ? rows_.spec().Find("feasible") : nullptr) {
+    TUNE_ASSIGN_OR_RETURN(limits_, ResultLimits::Parse(*texts, space.parameters()));
   }
   TUNE_RETURN_IF_ERROR(study_.Execute("BEGIN"));
   TUNE_RETURN_IF_ERROR(WriteStudy());
@@ -174,17 +182,35 @@ Result<StudyWriter::Trial> StudyWriter::WriteReports(const ExportedTrial& trial,
     if (!report.is_new) continue;
     written.last_metrics = report.metrics_json;
     Metric value = report.value;
-    if (!value.has_value() || objectives.size() > 1) {
+    if (!value.has_value() || objectives.size() > 1 || !limits_.empty()) {
       TUNE_ASSIGN_OR_RETURN(const Metrics metrics, ParseMetrics(report.metrics_json));
+      const bool is_best = report.iteration == trial.best_iteration && report.value.has_value();
       if (!value.has_value()) value = FindObjective(metrics, objectives.front().metric);
       std::vector<Metric> whole = WholeValues(metrics);
-      if (objectives.size() > 1 && !whole.empty()) written.values = std::move(whole);
+      const bool is_whole = objectives.size() > 1 && !whole.empty();
+      if (is_whole || (objectives.size() == 1 && is_best)) written.counted = metrics;
+      if (is_whole) written.values = std::move(whole);
     }
     const OptunaNumber stored = ToOptuna(value);
     TUNE_RETURN_IF_ERROR(study_.Run(kReportSql, id, report.iteration, stored.value, stored.type));
   }
   if (objectives.size() == 1 && trial.best_value.has_value()) written.values = {trial.best_value};
   return written;
+}
+
+// As a sampler with `constraints_func` leaves them: a number for each limit, above 0 where it is
+// broken (optuna/samplers/_base.py, _CONSTRAINTS_KEY). What nobody can tell is broken by the most.
+Status StudyWriter::WriteConstraints(const ExportedTrial& trial, const Metrics& counted,
+                                     int64_t id) {
+  static constexpr char kSql[] =
+      "INSERT INTO trial_system_attributes (trial_id, \"key\", value_json)"
+      " VALUES (?1, 'constraints', ?2)";
+  if (limits_.empty() || counted.empty()) return OkStatus();
+  Value list = Value::MakeList();
+  for (const Metric& margin : limits_.Margins(counted, trial.config)) {
+    list.AsList().emplace_back(margin.value_or(kViolationUnknown));
+  }
+  return study_.Run(kSql, id, ToJson(list));
 }
 
 Status StudyWriter::WriteParameters(const ExportedTrial& trial, int64_t id) {
@@ -224,6 +250,10 @@ Status StudyWriter::WriteAttributes(const ExportedTrial& trial, const std::strin
   if (trial.best_iteration.has_value())
     TUNE_RETURN_IF_ERROR(write("best_iteration", *trial.best_iteration));
   if (trial.last_value.has_value()) TUNE_RETURN_IF_ERROR(write("last_value", *trial.last_value));
+  if (trial.violation.has_value()) {
+    TUNE_RETURN_IF_ERROR(write("feasible", *trial.violation == 0));
+    TUNE_RETURN_IF_ERROR(write("violation", *trial.violation));
+  }
   TUNE_RETURN_IF_ERROR(write("attempts", trial.attempts));
   TUNE_RETURN_IF_ERROR(write("run_seconds", trial.run_seconds));
   TUNE_RETURN_IF_ERROR(write("config", trial.config.ToNested()));
@@ -250,6 +280,7 @@ Status StudyWriter::WriteTrial(const ExportedTrial& trial) {
   TUNE_RETURN_IF_ERROR(WriteParameters(trial, id));
   TUNE_ASSIGN_OR_RETURN(const Trial written, WriteReports(trial, id));
   TUNE_RETURN_IF_ERROR(WriteAttributes(trial, written.last_metrics, id));
+  TUNE_RETURN_IF_ERROR(WriteConstraints(trial, written.counted, id));
   const std::string state = StateOf(trial, !written.values.empty());
   if (state == "COMPLETE" || state == "PRUNED") {
     for (size_t i = 0; i < written.values.size(); ++i) {

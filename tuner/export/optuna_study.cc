@@ -59,7 +59,8 @@ class StudyReader {
   // By id. An empty `wanted` is the only one.
   Result<std::pair<int64_t, std::string>> Find(const std::string& wanted);
   Status CheckDirections(int64_t study, const std::string& name, const ExperimentSpec& spec);
-  Result<Value> ReadTrials(int64_t study, size_t objective_count);
+  // `limit_count`: of the sweep that learns from them.
+  Result<Value> ReadTrials(int64_t study, size_t objective_count, size_t limit_count);
 
  private:
   Status Wrong(const std::string& text) const { return InvalidArgument("from: " + path_ + text); }
@@ -68,7 +69,8 @@ class StudyReader {
   Status FindFirstStep(int64_t study);
   Result<Value> ReadConfiguration(int64_t trial);
   Result<Value> ReadReports(int64_t trial, bool is_complete, size_t objective_count);
-  Result<bool> IsFeasible(int64_t trial);
+  Result<std::vector<double>> ReadConstraints(int64_t trial);
+  static void AppendToEach(const std::vector<double>& constraints, Value& reports);
 
   Database& database_;
   std::string path_;
@@ -200,27 +202,38 @@ Result<Value> StudyReader::ReadReports(int64_t trial, bool is_complete, size_t o
   return reports;
 }
 
-// "constraints" holds a list; Optuna 5 has "constraints:NAME", a number each.
-Result<bool> StudyReader::IsFeasible(int64_t trial) {
+// "constraints" holds a list; Optuna 5 has "constraints:NAME", a number each, in the order of their
+// names. Above 0: broken. Empty: the trial has none.
+Result<std::vector<double>> StudyReader::ReadConstraints(int64_t trial) {
   static constexpr char kConstraintsSql[] =
       "SELECT value_json FROM trial_system_attributes WHERE trial_id = ?1"
-      " AND (\"key\" = 'constraints' OR substr(\"key\", 1, 12) = 'constraints:')";
+      " AND (\"key\" = 'constraints' OR substr(\"key\", 1, 12) = 'constraints:') ORDER BY \"key\"";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_.Kept(kConstraintsSql));
   row->BindAll(trial);
-  bool is_feasible = true;
+  std::vector<double> constraints;
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-    if (!has_row) return is_feasible;
+    if (!has_row) return constraints;
     const Result<Value> value = ParseJson(row->Text(0), JsonDialect::kWithNaN);
     if (!value.ok()) return Wrong(": constraints: " + value.status().message());
     const Value::List list = value->is_list() ? value->AsList() : Value::List{*value};
     for (const Value& constraint : list) {
-      if (constraint.is_number() && !(constraint.AsDouble() <= 0)) is_feasible = false;
+      if (constraint.is_number()) constraints.push_back(constraint.AsDouble());
+    }
+    if (value->is_list()) return constraints;  // It has them all.
+  }
+}
+
+// A study knows the constraints of a trial, not those of its reports.
+void StudyReader::AppendToEach(const std::vector<double>& constraints, Value& reports) {
+  for (Value& report : reports.AsList()) {
+    for (const double constraint : constraints) {
+      report.AsList().push_back(std::isfinite(constraint) ? Value(constraint) : Value());
     }
   }
 }
 
-Result<Value> StudyReader::ReadTrials(int64_t study, size_t objective_count) {
+Result<Value> StudyReader::ReadTrials(int64_t study, size_t objective_count, size_t limit_count) {
   TUNE_RETURN_IF_ERROR(FindFirstStep(study));
   TUNE_ASSIGN_OR_RETURN(intermediate_sql_,
                         FiniteSql("trial_intermediate_values", "intermediate_value"));
@@ -238,8 +251,12 @@ Result<Value> StudyReader::ReadTrials(int64_t study, size_t objective_count) {
     if (!has_row) return trials;
     const int64_t id = row.Int(0);
     const std::string state(row.Text(2));
-    TUNE_ASSIGN_OR_RETURN(const bool is_feasible, IsFeasible(id));
-    const bool has_failed = state == "FAIL" || !is_feasible;
+    TUNE_ASSIGN_OR_RETURN(const std::vector<double> constraints, ReadConstraints(id));
+    // The sweep's limits in their order, where there are as many; else what breaks one has failed.
+    const bool are_limits = limit_count > 0 && constraints.size() == limit_count;
+    const bool is_broken = std::any_of(constraints.begin(), constraints.end(),
+                                       [](double constraint) { return !(constraint <= 0); });
+    const bool has_failed = state == "FAIL" || (is_broken && !are_limits);
     Value trial = Value::MakeMap();
     trial.Set("number", row.Int(1));
     TUNE_ASSIGN_OR_RETURN(Value configuration, ReadConfiguration(id));
@@ -247,6 +264,7 @@ Result<Value> StudyReader::ReadTrials(int64_t study, size_t objective_count) {
     Value reports = Value::MakeList();
     if (!has_failed && state != "WAITING") {
       TUNE_ASSIGN_OR_RETURN(reports, ReadReports(id, state == "COMPLETE", objective_count));
+      if (are_limits) AppendToEach(constraints, reports);
     }
     trial.Set("reports", std::move(reports));
     if (has_failed) trial.Set("failed", true);
@@ -268,7 +286,8 @@ Status TakeOptunaTrials(ExperimentSpec& spec) {
   StudyReader reader(*database, path);
   TUNE_ASSIGN_OR_RETURN(const auto study, reader.Find(wanted == nullptr ? "" : wanted->AsString()));
   TUNE_RETURN_IF_ERROR(reader.CheckDirections(study.first, study.second, spec));
-  TUNE_ASSIGN_OR_RETURN(Value trials, reader.ReadTrials(study.first, spec.objectives().size()));
+  TUNE_ASSIGN_OR_RETURN(
+      Value trials, reader.ReadTrials(study.first, spec.objectives().size(), spec.feasible.size()));
   from.Set("study", study.second);
   from.Set("trials", std::move(trials));
   return OkStatus();

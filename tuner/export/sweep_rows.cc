@@ -27,18 +27,17 @@ Result<Configuration> ParseConfiguration(std::string_view flat) {
 // table.
 constexpr char kHasCopiesSql[] =
     "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'exploit_rows'";
-constexpr char kTrialsSql[] =
-    "SELECT t.id, t.number, t.status, t.stop_reason, t.iterations, t.best_value,"
-    " t.best_iteration, t.last_value, t.attempts, t.created_us, t.started_us, t.finished_us,"
-    " t.run_seconds, c.flat"
-    " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
-    " WHERE t.experiment = ?1 ORDER BY t.number";
-constexpr char kTrialsWithCopiesSql[] =
-    "SELECT t.id, t.number, t.status, t.stop_reason, t.iterations, t.best_value,"
-    " t.best_iteration, t.last_value, t.attempts, t.created_us, t.started_us, t.finished_us,"
-    " t.run_seconds, " TUNE_CONFIG_OF_BEST_SQL("flat")
-    " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"
-    " WHERE t.experiment = ?1 ORDER BY t.number";
+#define TUNE_EXPORTED_SQL(CONFIG, VIOLATION)                                                \
+  "SELECT t.id, t.number, t.status, t.stop_reason, t.iterations, t.best_value,"             \
+  " t.best_iteration, t.last_value, t.attempts, t.created_us, t.started_us, t.finished_us," \
+  " t.run_seconds, " CONFIG ", " VIOLATION                                                  \
+  " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id"                    \
+  " WHERE t.experiment = ?1 ORDER BY t.number"
+constexpr char kTrialsSql[] = TUNE_EXPORTED_SQL("c.flat", "NULL");
+constexpr char kTrialsWithCopiesSql[] = TUNE_EXPORTED_SQL(TUNE_CONFIG_OF_BEST_SQL("flat"), "NULL");
+constexpr char kTrialsWithLimitsSql[] =
+    TUNE_EXPORTED_SQL(TUNE_CONFIG_OF_BEST_SQL("flat"), "t.violation");
+#undef TUNE_EXPORTED_SQL
 
 }  // namespace
 
@@ -146,8 +145,9 @@ Result<std::vector<std::string>> SweepRows::ParameterNames() {
 
 Result<bool> SweepRows::NextTrial(ExportedTrial& trial) {
   if (!trials_) {
-    TUNE_ASSIGN_OR_RETURN(trials_,
-                          database_->Kept(has_copies_ ? kTrialsWithCopiesSql : kTrialsSql));
+    TUNE_ASSIGN_OR_RETURN(trials_, database_->Kept(sweep_.has_limits ? kTrialsWithLimitsSql
+                                                   : has_copies_     ? kTrialsWithCopiesSql
+                                                                     : kTrialsSql));
     (*trials_)->BindAll(sweep_.id);
   }
   TUNE_ASSIGN_OR_RETURN(const bool has_row, (*trials_)->Step());
@@ -170,6 +170,7 @@ Result<bool> SweepRows::NextTrial(ExportedTrial& trial) {
   trial.started_at = OptionalTime(row, 10);
   trial.finished_at = OptionalTime(row, 11);
   trial.run_seconds = row.Real(12);
+  trial.violation = row.OptionalReal(14);
   Result<Configuration> config = ParseConfiguration(row.Text(13));
   if (!config.ok()) {
     return config.status().At("the configuration of trial " + sweep_.name + "/" +

@@ -34,6 +34,7 @@ struct ExportedSweep {
   std::string name;
   std::string status;
   std::vector<Objective> objectives;
+  bool has_limits = false;  // On results (`feasible`).
   Instant created_at;
   std::optional<Instant> finished_at;
 };
@@ -46,6 +47,7 @@ struct ExportedTrial {
   int64_t iterations = 0;
   Metric best_value;
   std::optional<int64_t> best_iteration;
+  Metric violation;  // Of that, in a sweep with limits on results.
   Metric last_value;
   int64_t attempts = 0;
   Instant created_at;

@@ -26,23 +26,28 @@ namespace {
 
 struct CurveTrial {
   int64_t id = 0, number = 0, iterations = 0;
-  std::optional<double> best;
+  std::optional<double> best, violation;
   int64_t started_us = 0;
 };
 
 Result<std::vector<CurveTrial>> ReadCurveTrials(Database& database, const FoundSweep& sweep,
                                                 const std::set<int64_t>& wanted) {
-  static constexpr char kSql[] =
-      "SELECT id, number, iterations, best_value, coalesce(started_us, created_us) FROM trial_rows"
-      " WHERE experiment = ?1 AND iterations > 0 ORDER BY number";
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+#define TUNE_CURVE_TRIALS_SQL(VIOLATION)                                                    \
+  "SELECT id, number, iterations, best_value, coalesce(started_us, created_us), " VIOLATION \
+  " FROM trial_rows WHERE experiment = ?1 AND iterations > 0 ORDER BY number"
+  static constexpr char kSql[] = TUNE_CURVE_TRIALS_SQL("NULL");
+  static constexpr char kLimitedSql[] = TUNE_CURVE_TRIALS_SQL("violation");
+#undef TUNE_CURVE_TRIALS_SQL
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row,
+                        database.Kept(sweep.has_limits() ? kLimitedSql : kSql));
   row->BindAll(sweep.id);
   std::vector<CurveTrial> trials;
   while (true) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) return trials;
     if (!wanted.empty() && !wanted.contains(row->Int(1))) continue;
-    trials.push_back({row->Int(0), row->Int(1), row->Int(2), row->OptionalReal(3), row->Int(4)});
+    trials.push_back({row->Int(0), row->Int(1), row->Int(2), row->OptionalReal(3),
+                      row->OptionalReal(5), row->Int(4)});
   }
 }
 
@@ -54,7 +59,7 @@ std::vector<CurveTrial> ChooseCurves(std::vector<CurveTrial> trials, Mode mode) 
   if (trials.size() <= kCurvesMax) return trials;
   std::stable_sort(trials.begin(), trials.end(), [&](const CurveTrial& a, const CurveTrial& b) {
     if (!a.best || !b.best) return a.best.has_value() && !b.best.has_value();
-    return IsBetter(*a.best, *b.best, mode);
+    return IsBetterStanding(*a.best, a.violation, *b.best, b.violation, mode);
   });
   std::vector<CurveTrial> chosen(trials.begin(), trials.begin() + kCurvesMax / 2);
   trials.erase(trials.begin(), trials.begin() + kCurvesMax / 2);

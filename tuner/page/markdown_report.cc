@@ -116,6 +116,8 @@ Result<std::string> FrontPart(Database& database, const FoundSweep& sweep) {
   TUNE_ASSIGN_OR_RETURN(std::vector<ObjectiveValues> front, ReadParetoFront(database, sweep));
   if (front.empty())
     return out + "None: " + EscapedMarkdown(WhyThereIsNoBest(database, sweep)) + ".\n\n";
+  const std::string warning = WarningOf(sweep.limits, front);
+  if (!warning.empty()) out += "**" + EscapedMarkdown(warning) + ".**\n\n";
   out += EscapedMarkdown(DescribeFront(front)) +
          ": no trial is better in all objectives. The values are those of "
          "each trial's last report that has all of them" +
@@ -149,6 +151,8 @@ Result<std::string> BestPart(Database& database, const FoundSweep& sweep) {
   if (!best) return out + "None: " + EscapedMarkdown(WhyThereIsNoBest(database, sweep)) + ".\n\n";
   out += "Trial " + std::to_string(best->number) + ": " + Code(sweep.metric) + " **" +
          ShortNumber(best->value) + "** at iteration " + std::to_string(best->iteration) + ".";
+  const std::string warning = WarningOf(sweep, *best);
+  if (!warning.empty()) out += " **" + EscapedMarkdown(warning) + ".**";
   if (best->runs) out += " Its configuration: " + EscapedMarkdown(Describe(*best->runs)) + ".";
   return out + "\n\n```json\n" + Printable(ToJson(best->config)) + "\n```\n\n";
 }
@@ -158,16 +162,21 @@ Result<std::string> TopPart(Database& database, const FoundSweep& sweep) {
   TUNE_ASSIGN_OR_RETURN(std::vector<WeighedTrial> trials, ReadWeighedTrials(database, sweep));
   std::erase_if(trials, [](const WeighedTrial& t) { return t.has_failed || !t.best_value; });
   std::stable_sort(trials.begin(), trials.end(), [&](const auto& a, const auto& b) {
-    return IsBetter(*a.best_value, *b.best_value, sweep.direction());
+    return IsBetterStanding(*a.best_value, a.violation, *b.best_value, b.violation,
+                            sweep.direction());
   });
   if (trials.size() > kTop) trials.resize(kTop);
   if (trials.empty()) return std::string();
   std::vector<TableRow> rows;
   for (const WeighedTrial& trial : trials) {
     rows.push_back({&trial, {ShortNumber(*trial.best_value), std::to_string(trial.iterations)}});
+    if (sweep.has_limits()) {
+      rows.back().cells.push_back(DescribeViolation(trial.violation.value_or(kViolationUnknown)));
+    }
   }
-  return "## The best " + std::to_string(trials.size()) + "\n\n" +
-         TrialListing({Code(sweep.metric), "iterations"}, rows);
+  std::vector<std::string> head = {Code(sweep.metric), "iterations"};
+  if (sweep.has_limits()) head.emplace_back("limits");
+  return "## The best " + std::to_string(trials.size()) + "\n\n" + TrialListing(head, rows);
 }
 
 // Attempts that failed, of trials that failed and of those that went on afterwards.

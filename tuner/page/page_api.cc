@@ -135,7 +135,7 @@ PageApi::Followed& PageApi::Follow(const FoundSweep& sweep) {
     std::rotate(followed_.begin(), it, it + 1);
     return followed_.front();
   }
-  followed_.push_front({sweep.created_us, TrialRows(sweep.id, life_), SweepCourse(sweep)});
+  followed_.push_front({sweep.created_us, TrialRows(sweep, life_), SweepCourse(sweep)});
   if (followed_.size() > kFollowedMax) followed_.pop_back();
   return followed_.front();
 }

@@ -86,7 +86,8 @@ Result<Chart> Curves(Database& database, const FoundSweep& sweep) {
   TUNE_ASSIGN_OR_RETURN(std::vector<WeighedTrial> trials, ReadWeighedTrials(database, sweep));
   std::erase_if(trials, [](const WeighedTrial& t) { return t.has_failed || !t.best_value; });
   std::stable_sort(trials.begin(), trials.end(), [&](const auto& a, const auto& b) {
-    return IsBetter(*a.best_value, *b.best_value, sweep.direction());
+    return IsBetterStanding(*a.best_value, a.violation, *b.best_value, b.violation,
+                            sweep.direction());
   });
   Chart chart;
   chart.title = sweep.name + ": learning curves";
@@ -188,6 +189,7 @@ bool IsLog(const Domain& domain) {
 struct DrawnTrial {
   int64_t number = 0;
   double value = 0;
+  Metric violation;
   Configuration configuration;
 };
 
@@ -197,10 +199,11 @@ Result<std::vector<DrawnTrial>> ReadTrials(Database& database, const FoundSweep&
   std::vector<DrawnTrial> trials;
   for (WeighedTrial& trial : all) {
     if (trial.has_failed || !trial.best_value) continue;
-    trials.push_back({trial.number, *trial.best_value, std::move(trial.configuration)});
+    trials.push_back(
+        {trial.number, *trial.best_value, trial.violation, std::move(trial.configuration)});
   }
   std::stable_sort(trials.begin(), trials.end(), [&](const DrawnTrial& a, const DrawnTrial& b) {
-    return IsBetter(a.value, b.value, sweep.direction());
+    return IsBetterStanding(a.value, a.violation, b.value, b.violation, sweep.direction());
   });
   if (trials.empty()) return NothingYet(database, sweep);
   return trials;

@@ -68,13 +68,14 @@ Status SweepCourse::ReadOrders(Database& database) {
 Result<bool> SweepCourse::Refresh(Database& database) {
   // Of a decision, 1 is a stop (schema.cc).
   static constexpr char kSql[] =
-      "SELECT rowid, trial, iteration, value, reported_us, decision, rung, cutoff FROM report_rows"
-      " WHERE rowid > ?1 ORDER BY rowid LIMIT ?2";
+      "SELECT rowid, trial, iteration, value, reported_us, decision, rung, cutoff,"
+      " CASE WHEN ?3 THEN coalesce(json_extract(metrics, '$.violation') <> 0, 1) ELSE 0 END"
+      " FROM report_rows WHERE rowid > ?1 ORDER BY rowid LIMIT ?2";
   TUNE_RETURN_IF_ERROR(ReadTrials(database));
   TUNE_RETURN_IF_ERROR(CheckLastReport(database));
   TUNE_RETURN_IF_ERROR(ReadOrders(database));
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
-  row->BindAll(last_report_, kReportsALook);
+  row->BindAll(last_report_, kReportsALook, static_cast<int64_t>(has_limits_ ? 1 : 0));
   int64_t read_count = 0;
   while (true) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
@@ -94,7 +95,7 @@ Result<bool> SweepCourse::Refresh(Database& database) {
       rung.stopped += row->Int(5) == 1 ? 1 : 0;
       if (!row->IsNull(7)) rung.cutoff = row->Real(7);
     }
-    if (row->IsNull(3) || failed_.contains(id)) continue;
+    if (row->IsNull(3) || row->Int(8) != 0 || failed_.contains(id)) continue;
     const double value = row->Real(3);
     if (!best_.empty() && !IsBetter(value, best_.back().value, mode_)) continue;
     best_.push_back({id, number->second, row->Int(2), row->Int(4), value});

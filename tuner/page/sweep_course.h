@@ -29,7 +29,8 @@ class SweepCourse {
     double value = 0;
   };
 
-  explicit SweepCourse(const FoundSweep& sweep) : experiment_(sweep.id), mode_(sweep.direction()) {}
+  explicit SweepCourse(const FoundSweep& sweep)
+      : experiment_(sweep.id), mode_(sweep.direction()), has_limits_(sweep.has_limits()) {}
 
   // True: there is more to read. Within a transaction of the database: trials and reports must be
   // of one state.
@@ -58,6 +59,7 @@ class SweepCourse {
 
   int64_t experiment_;
   Mode mode_;
+  bool has_limits_;  // Of results, those that keep them alone are in the course of the best.
   int64_t last_report_ = 0;                  // Rows of report_rows are in order of arrival.
   int64_t last_trial_ = 0, last_at_us_ = 0;  // Of it.
   int64_t report_count_ = 0;

@@ -66,6 +66,10 @@ Result<std::string> SummaryJson(Database& database, const FoundSweep& sweep, con
   out += ",\"counts\":" + counts;
   TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best, FindBestTrial(database, sweep));
   TUNE_RETURN_IF_ERROR(AppendJob(database, sweep, clock, out));
+  Value limits = Value::MakeList();
+  for (const std::string& limit : sweep.limits) limits.AsList().emplace_back(limit);
+  AppendField("feasible", std::move(limits), out);
+  AppendField("none_feasible", best ? Value(WarningOf(sweep, *best)) : Value(""), out);
   AppendField("why_no_best", best ? Value() : Value(WhyThereIsNoBest(database, sweep)), out);
   out += ",\"best\":";
   if (!best) return out + "null";
@@ -73,6 +77,7 @@ Result<std::string> SummaryJson(Database& database, const FoundSweep& sweep, con
   AppendField("number", best->number, out);
   AppendField("value", best->value, out);
   AppendField("iteration", best->iteration, out);
+  AppendField("violation", best->violation ? Value(*best->violation) : Value(), out);
   AppendField("config", best->config, out);
   return out + "}";
 }

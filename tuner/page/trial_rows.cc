@@ -37,13 +37,16 @@ void MixColumn(const Statement& row, int column, uint64_t& hash) {
 }
 
 // The columns of an answer.
-constexpr char kRowSql[] =
-    "SELECT number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
-    " attempts, started_at, finished_at, run_seconds, CASE status WHEN 'RUNNING' THEN"
-    " (SELECT a.started_at FROM attempts AS a WHERE a.trial = ?1 AND a.number = t.attempts)"
-    " END AS running_since, CASE status WHEN 'RUNNING' THEN (SELECT max(r.reported_at) FROM reports"
-    " AS r WHERE r.trial = ?1 AND r.attempt = t.attempts) END AS heard_at, config"
-    " FROM trials AS t WHERE id = ?1";
+#define TUNE_ROW_SQL(LIMIT_COLUMNS)                                                                \
+  "SELECT number, status, stop_reason, iterations, last_value, best_value, best_iteration,"        \
+  " attempts, started_at, finished_at, run_seconds, CASE status WHEN 'RUNNING' THEN"               \
+  " (SELECT a.started_at FROM attempts AS a WHERE a.trial = ?1 AND a.number = t.attempts)"         \
+  " END AS running_since, CASE status WHEN 'RUNNING' THEN (SELECT max(r.reported_at) FROM reports" \
+  " AS r WHERE r.trial = ?1 AND r.attempt = t.attempts) END AS heard_at, config, " LIMIT_COLUMNS   \
+  " FROM trials AS t WHERE id = ?1"
+constexpr char kRowSql[] = TUNE_ROW_SQL("NULL AS feasible, NULL AS violation");
+constexpr char kLimitedRowSql[] = TUNE_ROW_SQL("feasible, violation");
+#undef TUNE_ROW_SQL
 
 constexpr std::string_view kStatuses[] = {"PENDING", "RUNNING", "PAUSED", "TERMINATED", "ERROR"};
 constexpr std::string_view kSorted[] = {"number",     "status",      "stop_reason",    "iterations",
@@ -102,8 +105,9 @@ Result<std::optional<TrialPage>> ReadTrialPage(const std::map<std::string, std::
   return is_asked ? std::optional(page) : std::nullopt;
 }
 
-Status TrialRows::ReadRow(Database& database, Row& row) {
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement found, database.Kept(kRowSql));
+Status TrialRows::ReadRow(Database& database, bool has_limits, Row& row) {
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement found,
+                        database.Kept(has_limits ? kLimitedRowSql : kRowSql));
   found->BindAll(row.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, found->Step());
   if (!has_row) return OkStatus();  // Deleted meanwhile; the next look tells.
@@ -116,8 +120,9 @@ Status TrialRows::ReadRow(Database& database, Row& row) {
   return OkStatus();
 }
 
-Result<std::string> TrialRows::ReadColumns(Database& database) {
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kRowSql));
+Result<std::string> TrialRows::ReadColumns(Database& database, bool has_limits) {
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row,
+                        database.Kept(has_limits ? kLimitedRowSql : kRowSql));
   std::string columns;
   for (int i = 0; i < row->column_count(); ++i) {
     if (i > 0) columns += ',';
@@ -127,12 +132,13 @@ Result<std::string> TrialRows::ReadColumns(Database& database) {
 }
 
 Status TrialRows::Refresh(Database& database) {
+  // What a trial violates changes with its best value.
   static constexpr char kSql[] =
       "SELECT id, number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
       " attempts, started_us, finished_us, run_seconds FROM trial_rows WHERE experiment = ?1"
       " ORDER BY number";
   if (columns_.empty()) {
-    TUNE_ASSIGN_OR_RETURN(columns_, ReadColumns(database));
+    TUNE_ASSIGN_OR_RETURN(columns_, ReadColumns(database, has_limits_));
   }
   std::vector<std::pair<int64_t, Row>> changed;
   size_t count = 0;
@@ -152,7 +158,7 @@ Status TrialRows::Refresh(Database& database) {
   }
   size_t new_count = 0;
   for (auto& [number, row] : changed) {
-    TUNE_RETURN_IF_ERROR(ReadRow(database, row));
+    TUNE_RETURN_IF_ERROR(ReadRow(database, has_limits_, row));
     if (row.json.empty()) continue;
     new_count += rows_.insert_or_assign(number, std::move(row)).second ? 1 : 0;
   }
@@ -190,7 +196,7 @@ Result<std::string> TrialRows::First(Database& database, const FoundSweep& sweep
   const std::string sql =
       "SELECT id, number FROM (SELECT id, number FROM trial_rows WHERE experiment = ?1"
       "  AND best_value IS NOT NULL AND status <> 'ERROR' ORDER BY " +
-      BestFirstSql(sweep.direction()) +
+      BestFirstSql(sweep.direction(), sweep.ViolationSql()) +
       " LIMIT ?2)"
       " UNION SELECT id, number FROM (SELECT id, number FROM trial_rows WHERE experiment = ?1"
       "  ORDER BY number DESC LIMIT ?2) ORDER BY number";
@@ -203,7 +209,7 @@ Result<std::string> TrialRows::First(Database& database, const FoundSweep& sweep
     if (!has_row) break;
     rows.push_back({found.Int(0), 0, 0, {}});
   }
-  return AnswerOf(database, std::move(rows), counts.total);
+  return AnswerOf(database, sweep.has_limits(), std::move(rows), counts.total);
 }
 
 Result<std::string> TrialRows::Page(Database& database, const FoundSweep& sweep,
@@ -229,14 +235,15 @@ Result<std::string> TrialRows::Page(Database& database, const FoundSweep& sweep,
     if (!has_row) break;
     rows.push_back({found.Int(0), 0, 0, {}});
   }
-  return AnswerOf(database, std::move(rows), count);
+  return AnswerOf(database, sweep.has_limits(), std::move(rows), count);
 }
 
-Result<std::string> TrialRows::AnswerOf(Database& database, std::vector<Row> rows, int64_t count) {
-  TUNE_ASSIGN_OR_RETURN(const std::string columns, ReadColumns(database));
+Result<std::string> TrialRows::AnswerOf(Database& database, bool has_limits, std::vector<Row> rows,
+                                        int64_t count) {
+  TUNE_ASSIGN_OR_RETURN(const std::string columns, ReadColumns(database, has_limits));
   std::string out = R"({"revision":"","is_whole":false,"columns":[)" + columns + R"(],"rows":[)";
   for (Row& row : rows) {
-    TUNE_RETURN_IF_ERROR(ReadRow(database, row));
+    TUNE_RETURN_IF_ERROR(ReadRow(database, has_limits, row));
     if (row.json.empty()) continue;
     --count;
     if (out.back() != '[') out += ',';

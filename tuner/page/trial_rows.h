@@ -24,7 +24,7 @@ struct TrialPage {
 
   int64_t limit = 100;
   int64_t offset = 0;
-  std::string sort = "number";  // A column that has an order: all but the last three.
+  std::string sort = "number";  // A column that has an order: all but the last five.
   bool is_descending = false;
   std::string status;  // "": any.
 };
@@ -34,8 +34,8 @@ Result<std::optional<TrialPage>> ReadTrialPage(const std::map<std::string, std::
 class TrialRows {
  public:
   // `life`: a word of this process's; a revision that another one gave is not known here.
-  TrialRows(int64_t experiment, std::string life)
-      : experiment_(experiment), life_(std::move(life)) {}
+  TrialRows(const FoundSweep& sweep, std::string life)
+      : experiment_(sweep.id), has_limits_(sweep.has_limits()), life_(std::move(life)) {}
 
   int64_t experiment() const { return experiment_; }
 
@@ -73,12 +73,14 @@ class TrialRows {
     std::string json;  // "[...]".
   };
 
-  static Status ReadRow(Database& database, Row& row);
+  static Status ReadRow(Database& database, bool has_limits, Row& row);
   // Of `count` trials these.
-  static Result<std::string> AnswerOf(Database& database, std::vector<Row> rows, int64_t count);
-  static Result<std::string> ReadColumns(Database& database);
+  static Result<std::string> AnswerOf(Database& database, bool has_limits, std::vector<Row> rows,
+                                      int64_t count);
+  static Result<std::string> ReadColumns(Database& database, bool has_limits);
 
   int64_t experiment_;
+  bool has_limits_;
   std::string life_;
   int64_t revision_ = 0;
   int64_t whole_since_ = 0;      // Revisions before this one are answered with all rows.

@@ -424,9 +424,27 @@ constexpr char kVersion13[] =
     "  FROM change_rows;"
     "PRAGMA user_version = 13;";
 
-constexpr const char* kMigrations[] = {kVersion1,  kVersion2,  kVersion3, kVersion4, kVersion5,
-                                       kVersion6,  kVersion7,  kVersion8, kVersion9, kVersion10,
-                                       kVersion11, kVersion12, kVersion13};
+// What the report with the best value violates of the sweep's limits (`feasible`): 0, more, or 1e90
+// where nobody can tell. NULL: the sweep has no limits, or nothing was reported.
+constexpr char kVersion14[] =
+    "ALTER TABLE trial_rows ADD COLUMN violation REAL;"
+    "DROP VIEW trials;"
+    "CREATE VIEW trials AS SELECT"
+    "  t.id AS id, t.experiment AS experiment, t.number AS number, t.status AS status,"
+    "  t.stop_reason AS stop_reason, " TUNE_CONFIG_OF_BEST_SQL("nested") " AS config,"
+    "  t.iterations AS iterations,"
+    "  t.last_value AS last_value, t.best_value AS best_value, t.best_iteration AS best_iteration,"
+    "  t.attempts AS attempts,"
+    "  " TUNE_ISO_TIME("t.created_us") " AS created_at,"
+    "  " TUNE_ISO_TIME("t.started_us") " AS started_at,"
+    "  " TUNE_ISO_TIME("t.finished_us") " AS finished_at,"
+    "  t.run_seconds AS run_seconds, t.violation AS violation, t.violation = 0 AS feasible"
+    "  FROM trial_rows AS t LEFT JOIN configuration_rows AS c ON c.trial = t.id;"
+    "PRAGMA user_version = 14;";
+
+constexpr const char* kMigrations[] = {kVersion1,  kVersion2,  kVersion3,  kVersion4, kVersion5,
+                                       kVersion6,  kVersion7,  kVersion8,  kVersion9, kVersion10,
+                                       kVersion11, kVersion12, kVersion13, kVersion14};
 
 Status WrittenByNewer(const Database& database, int64_t version) {
   return FailedPrecondition(database.path() + ": was written by a newer tune (schema " +

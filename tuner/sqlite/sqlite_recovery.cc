@@ -174,7 +174,7 @@ Status SqliteStore::EachStep(ExperimentId experiment, const StepTaker& take) {
 Result<std::vector<TrialRow>> SqliteStore::ReadTrials(ExperimentId experiment) {
   static constexpr char kTrialsSql[] =
       "SELECT number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
-      " attempts, created_us, started_us, finished_us, run_seconds FROM trial_rows"
+      " attempts, created_us, started_us, finished_us, run_seconds, violation FROM trial_rows"
       " WHERE experiment = ?1 ORDER BY number";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kTrialsSql));
   row->BindAll(experiment.value);
@@ -195,6 +195,7 @@ Result<std::vector<TrialRow>> SqliteStore::ReadTrials(ExperimentId experiment) {
     trial.started_at = At(row->OptionalInt(9));
     trial.finished_at = At(row->OptionalInt(10));
     trial.run_seconds = row->Real(11);
+    trial.best_violation = row->OptionalReal(12);
   }
   return trials;
 }

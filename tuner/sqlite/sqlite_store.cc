@@ -241,8 +241,9 @@ Status SqliteStore::WriteStep(ExperimentId experiment, const JournalStep& step) 
 Status SqliteStore::WriteNewTrial(ExperimentId experiment, const NewTrialRow& row) {
   static constexpr char kInsertTrialSql[] =
       "INSERT INTO trial_rows (experiment, number, status, stop_reason, iterations, last_value,"
-      " best_value, best_iteration, attempts, created_us, started_us, finished_us, run_seconds)"
-      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+      " best_value, best_iteration, attempts, created_us, started_us, finished_us, run_seconds,"
+      " violation)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
   static constexpr char kInsertConfigurationSql[] =
       "INSERT INTO configuration_rows (trial, flat, nested) VALUES (?1, ?2, ?3)";
   const TrialRow& trial = row.trial;
@@ -251,7 +252,7 @@ Status SqliteStore::WriteNewTrial(ExperimentId experiment, const NewTrialRow& ro
       kInsertTrialSql, experiment.value, trial.number.value, TrialStatusName(trial.status),
       StopReasonOrNull(trial.stop_reason), trial.iterations, trial.last_value, trial.best_value,
       trial.best_iteration, trial.attempts, trial.created_at.us, Us(trial.started_at),
-      Us(trial.finished_at), trial.run_seconds));
+      Us(trial.finished_at), trial.run_seconds, trial.best_violation));
   const int64_t id = database_->last_insert_id();
   const auto index = static_cast<size_t>(trial.number.value);
   if (ids_->trials.size() <= index) ids_->trials.resize(index + 1);
@@ -264,12 +265,12 @@ Status SqliteStore::WriteTrial(const TrialRow& row) {
   static constexpr char kUpdateTrialSql[] =
       "UPDATE trial_rows SET status = ?2, stop_reason = ?3, iterations = ?4, last_value = ?5,"
       " best_value = ?6, best_iteration = ?7, attempts = ?8, started_us = ?9, finished_us = ?10,"
-      " run_seconds = ?11 WHERE id = ?1";
+      " run_seconds = ?11, violation = ?12 WHERE id = ?1";
   TUNE_ASSIGN_OR_RETURN(const int64_t id, TrialId(row.number));
   return database_->Run(kUpdateTrialSql, id, TrialStatusName(row.status),
                         StopReasonOrNull(row.stop_reason), row.iterations, row.last_value,
                         row.best_value, row.best_iteration, row.attempts, Us(row.started_at),
-                        Us(row.finished_at), row.run_seconds);
+                        Us(row.finished_at), row.run_seconds, row.best_violation);
 }
 
 // JSON, as the schema says; empty: it holds no device.

@@ -8,7 +8,8 @@ namespace {
 Status ReadTrials(Database& database, int64_t experiment, SweepLines& lines) {
   static constexpr char kTrialsSql[] =
       "SELECT number, status, coalesce(stop_reason, ''), iterations, last_value, best_value,"
-      " best_iteration, attempts, created_us, started_us, finished_us, run_seconds FROM trial_rows"
+      " best_iteration, attempts, created_us, started_us, finished_us, run_seconds, violation FROM "
+      "trial_rows"
       " WHERE experiment = ?1 ORDER BY number";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialsSql));
   row->BindAll(experiment);
@@ -27,6 +28,7 @@ Status ReadTrials(Database& database, int64_t experiment, SweepLines& lines) {
                                     .Add("started_us", row->OptionalInt(9))
                                     .Add("finished_us", row->OptionalInt(10))
                                     .Add("run_seconds", row->OptionalReal(11))
+                                    .Add("violation", row->OptionalReal(12))
                                     .text();
   }
   return OkStatus();

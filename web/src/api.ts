@@ -26,6 +26,8 @@ export interface Summary {
   counts: { [status: string]: number };
   best: Best | null;
   why_no_best: string | null; // Where `best` is null.
+  feasible: string[]; // Limits on results.
+  none_feasible: string; // That what is best keeps them not; else empty.
   job: { state: string; reason: string; exit_status: number | null; command: string; owner: string } | null; // Null of a sweep.
   note: string; // What a person wrote.
   tags: Tags;
@@ -85,6 +87,8 @@ export interface Trial {
   running_since: string | null;
   heard_at: string | null; // When it reported last, of its attempt that runs.
   config: Config;
+  feasible: 0 | 1 | null; // Whether its best report keeps the limits on results; null: there are none.
+  violation: number | null;
 }
 
 export interface TrialRows {

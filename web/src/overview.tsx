@@ -72,6 +72,8 @@ export function Overview({ sweep, course, want }: { sweep: Sweep; course: Course
           : sweep.best
             ? <div>best: trial {sweep.best.number}, {sweep.metric} <strong>{shown(sweep.best.value)}</strong> at iteration {sweep.best.iteration}</div>
             : <div class="soft">best: none, {sweep.why_no_best}</div>}
+        {sweep.none_feasible && <p class="doubt" role="status">{sweep.none_feasible}</p>}
+        {sweep.feasible.length > 0 && !sweep.none_feasible && sweep.best && <div class="soft">limits kept: {sweep.feasible.join(" and ")}</div>}
         {isLiving(sweep) && !sweep.counts.RUNNING && (sweep.counts.PAUSED ?? 0) > 0 && (
           <div class="soft">nothing runs: {sweep.counts.PAUSED} {sweep.counts.PAUSED === 1 ? "trial is" : "trials are"} paused, as the view Workers tells</div>)}
         {saved && <div class="soft">{saved}</div>}

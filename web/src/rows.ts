@@ -59,6 +59,7 @@ export function columnsOf(trials: Trial[], metric: string, isLiving: boolean): C
     { name: "number", title: "trial", cell: (t) => t.number },
     { name: "status", title: "status", cell: (t) => t.status },
     { name: "best", title: metric, cell: (t) => t.best_value },
+    ...(trials.some((t) => t.violation !== null) ? [{ name: "violation", title: "violation", cell: (t: Trial) => t.violation }] : []),
     { name: "at", title: "at", cell: (t) => t.best_iteration },
     { name: "last", title: "last", other: rangeTitle("last", metric), cell: lastOf },
     { name: "iterations", title: "iterations", cell: (t) => t.iterations },

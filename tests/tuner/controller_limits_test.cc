@@ -1,0 +1,154 @@
+// Sweeps with limits on results (`feasible`): which report is a trial's best, what schedulers
+// compare, what is told of metrics that are missing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/json.h"
+#include "core/standing.h"
+#include "tests/tuner/controller_world.h"
+#include "tuner/search_problem.h"
+
+namespace tune {
+namespace {
+
+using testing::ControllerWorld;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+ExperimentSpec Limited(const char* limits, int64_t samples = 1) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(samples);
+  spec.trainable = Value::MakeMap();
+  spec.trainable.Set("command", Value(Value::List{Value("train")}));
+  spec.feasible = *ResultLimits::Parse(*ParseJson(limits), SpaceOf(spec)->parameters());
+  return spec;
+}
+
+class ControllerLimits : public ::testing::Test {
+ protected:
+  void Begin(const ExperimentSpec& spec, int64_t cpus = 1) {
+    world_ = std::make_unique<ControllerWorld>(spec);
+    worker_ = world_->Join(cpus);
+  }
+  ReportAnswer Report(int64_t trial, int64_t iteration, Metrics metrics, bool final = false) {
+    ControllerWorld::RunningAttempt& attempt = world_->Running(worker_).at(TrialNumber{trial});
+    tune::Report report;
+    report.iteration = iteration;
+    report.metrics = std::move(metrics);
+    report.final = final;
+    ++attempt.sequence;
+    world_->Apply({ReportArrived{worker_, {attempt.start.ref, attempt.sequence, report}}});
+    return world_->answers.at({attempt.start.ref, attempt.sequence});
+  }
+  const TrialRow& Row(int64_t trial = 0) { return world_->trials.at(TrialNumber{trial}); }
+
+  std::unique_ptr<ControllerWorld> world_;
+  WorkerId worker_;
+};
+
+TEST_F(ControllerLimits, TheBestReportIsFeasibleOrTheOneThatViolatesLeast) {
+  Begin(Limited(R"(["ms <= 20"])"));
+  Report(0, 1, {{"value", 0.9}, {"ms", 30}});
+  EXPECT_EQ(Row().best_value, 0.9);
+  EXPECT_EQ(Row().best_violation, 0.5);
+  Report(0, 2, {{"value", 0.3}, {"ms", 25}});
+  EXPECT_EQ(Row().best_value, 0.3);
+  EXPECT_EQ(Row().best_violation, 0.25);
+  Report(0, 3, {{"value", 0.2}, {"ms", 20}});
+  Report(0, 4, {{"value", 0.95}, {"ms", 21}});
+  EXPECT_EQ(Row().best_value, 0.2);
+  EXPECT_EQ(Row().best_iteration, 3);
+  EXPECT_EQ(Row().best_violation, 0.0);
+  EXPECT_EQ(Row().last_value, 0.95) << "the values stay what they are";
+  EXPECT_EQ(FindViolation(world_->reports.back().metrics), 0.05);
+}
+
+TEST_F(ControllerLimits, ALimitMayNameParameters) {
+  Begin(Limited(R"(["ms * x <= 20"])"));
+  const double x = world_->configurations.at(TrialNumber{0}).Find("x")->AsDouble();
+  Report(0, 1, {{"value", 0.9}, {"ms", 30 / x}});
+  EXPECT_NEAR(Row().best_violation.value_or(0), 0.5, 1e-9);
+  Report(0, 2, {{"value", 0.1}, {"ms", 10 / x}});
+  EXPECT_EQ(Row().best_violation, 0.0);
+}
+
+// An accuracy of 0.9 that takes too long is behind one of 0.1 that does not.
+TEST_F(ControllerLimits, ASchedulerRanksAtARungByTheSameRule) {
+  ExperimentSpec spec = Limited(R"(["ms <= 20"])", 4);
+  spec.scheduler = *ParseJson(R"({"asha": {"max_t": 4, "reduction_factor": 2}})");
+  Begin(spec, 4);
+  EXPECT_EQ(Report(0, 1, {{"value", 0.1}, {"ms", 10}}), ReportAnswer::kContinue);
+  EXPECT_EQ(Report(1, 1, {{"value", 0.9}, {"ms", 40}}), ReportAnswer::kStop);
+  EXPECT_EQ(world_->reports.back().decision->rank, 2);
+  Report(2, 1, {{"value", 0.8}, {"ms", 30}});
+  EXPECT_EQ(world_->reports.back().decision->rank, 2) << "it violates less than trial 1";
+  EXPECT_EQ(Report(3, 1, {{"value", 0.2}, {"ms", 20}}), ReportAnswer::kContinue);
+  EXPECT_EQ(world_->reports.back().decision->rank, 1);
+}
+
+// What comes at the end alone is not held against a trial before.
+TEST_F(ControllerLimits, WhileNobodyCanTellTheValueAloneCountsAtARung) {
+  ExperimentSpec spec = Limited(R"(["ms <= 20"])", 2);
+  spec.scheduler = *ParseJson(R"({"asha": {"max_t": 4, "reduction_factor": 2}})");
+  Begin(spec, 2);
+  EXPECT_EQ(Report(0, 1, {{"value", 0.1}, {"ms", 10}}), ReportAnswer::kContinue);
+  EXPECT_EQ(Report(1, 1, {{"value", 0.9}}), ReportAnswer::kContinue);
+  EXPECT_EQ(world_->reports.back().decision->rank, 1);
+  EXPECT_EQ(Row(1).best_violation, kViolationUnknown);
+  EXPECT_EQ(Report(1, 2, {{"ms", 12}}, true), ReportAnswer::kStop);
+  EXPECT_EQ(Row(1).best_violation, 0.0) << "the last iteration is judged by the file at its end";
+}
+
+TEST_F(ControllerLimits, AMetricThatIsNeverReportedIsToldOnceAtTheFirstReport) {
+  Begin(Limited(R"(["latency_ms <= 20"])"));
+  Report(0, 1, {{"value", 0.9}, {"latencyms", 30}});
+  Report(0, 2, {{"value", 0.9}, {"latencyms", 30}});
+  EXPECT_THAT(world_->said,
+              ElementsAre("trial 0 reports value and no number as latency_ms, which feasible names "
+                          "and which is no parameter; such a report counts as infeasible until it "
+                          "has one; did you mean 'latencyms'?"));
+}
+
+TEST_F(ControllerLimits, NaNInALimitsMetricIsInfeasibleAndToldOnce) {
+  Begin(Limited(R"(["ms <= 20"])"));
+  Report(0, 1, {{"value", 0.9}, {"ms", std::nan("")}});
+  Report(0, 2, {{"value", 0.8}, {"ms", std::nan("")}});
+  EXPECT_EQ(Row().best_violation, kViolationUnknown);
+  EXPECT_THAT(world_->said,
+              ElementsAre(HasSubstr("trial 0 reports NaN as ms, which feasible names: "
+                                    "such a report counts as infeasible")));
+  Report(0, 3, {{"value", 0.1}, {"ms", 100}});
+  EXPECT_EQ(Row().best_value, 0.1) << "a violation that is known is less than one that is not";
+}
+
+TEST_F(ControllerLimits, ASweepWithoutLimitsKnowsNoViolation) {
+  Begin(Limited("null"));
+  Report(0, 1, {{"value", 0.9}, {"violation", 3}});
+  EXPECT_EQ(Row().best_violation, std::nullopt);
+  EXPECT_EQ(FindMetric(world_->reports.back().metrics, "violation"), 3);
+  EXPECT_THAT(world_->said, IsEmpty());
+}
+
+TEST_F(ControllerLimits, AReplayOfTheJournalLeadsToTheSameViolations) {
+  ExperimentSpec spec = Limited(R"(["ms * x <= 20", "value >= 0.2"])", 3);
+  Begin(spec, 2);
+  Report(0, 1, {{"value", 0.9}, {"ms", 300}});
+  Report(1, 1, {{"value", 0.1}, {"ms", std::nan("")}});
+  Report(0, 2, {{"value", 0.4}, {"ms", 3}}, true);
+  std::vector<std::optional<double>> before;
+  for (const TrialRecord& trial : world_->controller().trials()) {
+    before.push_back(trial.row.best_violation);
+  }
+  world_->Recover();
+  std::vector<std::optional<double>> after;
+  for (const TrialRecord& trial : world_->controller().trials()) {
+    after.push_back(trial.row.best_violation);
+  }
+  EXPECT_EQ(before, after);
+  EXPECT_EQ(after[0], 0.0);
+}
+
+}  // namespace
+}  // namespace tune

@@ -1,0 +1,188 @@
+// A stored sweep with limits on results (`feasible`): what each command calls its best.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/posix/real_clock.h"
+#include "core/standing.h"
+#include "tests/tuner/answer.h"
+#include "tests/tuner/two_sweeps.h"
+#include "tuner/cli/best_command.h"
+#include "tuner/cli/export_command.h"
+#include "tuner/cli/results_command.h"
+#include "tuner/cli/why_command.h"
+#include "tuner/page/sweep_summary.h"
+
+namespace tune {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+struct Told {
+  double value = 0;
+  double latency = 0;
+};
+
+class LimitedSweep : public testing::Test {
+ protected:
+  // A trial for each, with one report.
+  void Write(const std::vector<Told>& all, const std::string& limits = R"(["latency <= 20"])") {
+    const auto store = OpenStore(path_);
+    NewExperiment wanted = SampleExperiment("s");
+    wanted.metric = "acc";
+    wanted.spec = R"({"name":"s","metric":"acc","mode":"max","samples":4,"feasible":)" + limits +
+                  R"(,"space":{"lr":{"uniform":[0,1]},"batch_size":{"choice":[32,64,128,256]},)"
+                  R"("optimizer":{"kind":{"choice":["adam","sgd, \"plain\""]}},"augment":true}})";
+    const auto experiment = store->CreateExperiment(wanted);
+    ASSERT_TRUE(experiment.ok()) << experiment.status().message();
+    Transition rows;
+    int64_t number = 0;
+    for (const Told& told : all) {
+      NewTrialRow& row = rows.new_trials.emplace_back(SampleTrial(number));
+      row.trial.status = TrialStatus::kTerminated;
+      row.trial.stop_reason = StopReason::kCompleted;
+      row.trial.iterations = 1;
+      row.trial.best_value = row.trial.last_value = told.value;
+      row.trial.best_iteration = 1;
+      row.trial.best_violation =
+          std::isnan(told.latency) ? kViolationUnknown : std::max(0.0, told.latency / 20 - 1);
+      ReportRow report = SampleReport(number, 1, 1, told.value);
+      report.metrics = {
+          {"acc", told.value}, {"latency", told.latency}, {"violation", *row.trial.best_violation}};
+      report.decision = Decision{};
+      rows.reports.push_back(report);
+      ++number;
+    }
+    ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
+  }
+  Answer Best(OutputFormat format = OutputFormat::kTable) const {
+    auto options = OfDatabase<BestOptions>(path_);
+    options.format = format;
+    return AnswerOf([&](auto& out, auto& err) { return BestCommand(options, nullptr, out, err); });
+  }
+  Answer Results(ResultsOptions options = {}) const {
+    options.db_path = path_;
+    return AnswerOf([&](auto& out, auto& err) { return ResultsCommand(options, out, err); });
+  }
+  Answer Why(const std::string& trial) const {
+    auto options = OfDatabase<WhyOptions>(path_);
+    options.trial = trial;
+    return AnswerOf([&](auto& out, auto& err) { return WhyCommand(options, out, err); });
+  }
+  std::string Exported(const std::string& format, const std::string& file) const {
+    const ExportOptions options{path_, format, {folder_ / format}};
+    std::ostringstream err;
+    EXPECT_EQ(ExportCommand(options, err), 0) << err.str();
+    std::ifstream in(folder_ / format + "/" + file);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  TempFolder folder_;
+  std::string path_ = folder_ / "tune.db";
+};
+
+TEST_F(LimitedSweep, TheBestTrialKeepsTheLimits) {
+  Write({{0.9, 30}, {0.5, 20}, {0.7, 15}, {0.95, 25}});
+  EXPECT_THAT(Best().out, AllOf(HasSubstr("best trial     s/2 "), HasSubstr("acc = 0.7"),
+                                HasSubstr("limits         feasible\n")));
+  EXPECT_EQ(Best().err, "");
+  EXPECT_THAT(Best(OutputFormat::kJson).out, HasSubstr(R"("feasible":true,"violation":0)"));
+  const std::vector<std::string> lines = Lines(Results().out);
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_THAT(lines[0], StartsWith("number  status      best_value  feasible  violation"));
+  const char* const kOrder[] = {"     2", "     1", "     3", "     0"};
+  for (size_t i = 0; i < 4; ++i) EXPECT_THAT(lines[i + 1], StartsWith(kOrder[i]));
+  EXPECT_THAT(Results().err, Not(HasSubstr("warning")));
+}
+
+TEST_F(LimitedSweep, ThatNoTrialIsFeasibleIsSaidByEachAnswer) {
+  Write({{0.9, 30}, {0.5, 22}, {0.7, 25}});
+  const std::string warning =
+      "warning: no trial is feasible: none kept latency <= 20; the best is the one that violates "
+      "them least, by 0.1\n";
+  EXPECT_THAT(Best().out, AllOf(HasSubstr("best trial     s/1 "),
+                                HasSubstr("infeasible: it violates the limits by 0.1\n")));
+  EXPECT_EQ(Best().err, warning);
+  EXPECT_THAT(Results().err, HasSubstr(warning));
+  ResultsOptions best;
+  best.best = true;
+  EXPECT_THAT(Results(best).err, HasSubstr(warning));
+  EXPECT_THAT(Lines(Results(best).out)[1], StartsWith("     1"));
+}
+
+TEST_F(LimitedSweep, WhatNobodyCanTellComesLast) {
+  Write({{0.9, std::nan("")}, {0.5, 400}});
+  EXPECT_THAT(Best().out, HasSubstr("best trial     s/1 "));
+  EXPECT_THAT(Why("0").out,
+              HasSubstr("infeasible: a metric that a limit names was NaN or not reported"));
+}
+
+TEST_F(LimitedSweep, WhySaysWhichLimitIsBrokenByWhat) {
+  Write({{0.9, 30}}, R"(["latency <= 20", "acc * batch_size >= 1"])");
+  EXPECT_THAT(Why("0").out,
+              AllOf(HasSubstr("limits         infeasible: it violates the limits by 0.5\n"),
+                    HasSubstr("breaks latency <= 20 (latency = 30)\n"),
+                    HasSubstr("keeps  acc * batch_size >= 1 (acc = 0.9, batch_size = 32)\n")));
+}
+
+TEST_F(LimitedSweep, TheViewHasBothColumns) {
+  Write({{0.9, 30}, {0.5, 20}});
+  ResultsOptions options;
+  options.sql = "select number, feasible, violation from trials order by number";
+  options.format = OutputFormat::kCsv;
+  EXPECT_EQ(Results(options).out, "number,feasible,violation\n0,0,0.5\n1,1,0\n");
+}
+
+TEST_F(LimitedSweep, ExportsHaveThem) {
+  Write({{0.9, 30}, {0.5, 20}});
+  const std::vector<std::string> csv = Lines(Exported("csv", "trials.csv"));
+  EXPECT_THAT(csv[0], HasSubstr("run_seconds,feasible,violation,config/lr"));
+  EXPECT_THAT(csv[1], HasSubstr(",0,0.5,"));
+  EXPECT_THAT(Exported("jsonl", "trials.jsonl"),
+              AllOf(HasSubstr(R"("feasible":false,"violation":0.5)"),
+                    HasSubstr(R"("feasible":true,"violation":0)")));
+  EXPECT_NE(Exported("optuna", "optuna.db"), "");
+  sqlite3* study = nullptr;
+  ASSERT_EQ(sqlite3_open((folder_ / "optuna/optuna.db").c_str(), &study), SQLITE_OK);
+  std::string constraints;
+  sqlite3_exec(
+      study,
+      "select value_json from trial_system_attributes where \"key\" = 'constraints' order by "
+      "trial_id",
+      [](void* text, int, char** columns, char**) {
+        *static_cast<std::string*>(text) += std::string(columns[0]) + " ";
+        return 0;
+      },
+      &constraints, nullptr);
+  sqlite3_close(study);
+  EXPECT_EQ(constraints, "[0.5] [0.0] ");
+}
+
+TEST_F(LimitedSweep, ThePageIsToldTheSame) {
+  Write({{0.9, 30}, {0.5, 22}});
+  const auto database = OpenForQueries(path_);
+  ASSERT_TRUE(database.ok());
+  const auto sweep = FindSweep(**database, "s");
+  ASSERT_TRUE(sweep.ok());
+  EXPECT_THAT(sweep->limits, testing::ElementsAre("latency <= 20"));
+  const RealClock clock;
+  const auto json = SummaryJson(**database, *sweep, clock);
+  ASSERT_TRUE(json.ok()) << json.status().message();
+  EXPECT_THAT(*json, AllOf(HasSubstr(R"("feasible":["latency <= 20"])"),
+                           HasSubstr(R"("none_feasible":"no trial is feasible)"),
+                           HasSubstr(R"("number":1)")));
+}
+
+}  // namespace
+}  // namespace tune
