@@ -312,6 +312,8 @@ void CommitLog::CheckReport(const ReportRow& row, const ReportArrived& event) {
   for (const auto& metric : event.message.report.metrics) {
     if (!HasMetric(row.metrics, metric.first)) Fail(Describe(ref) + ": a metric was not stored");
   }
+  const Metric violation = FindMetric(row.metrics, kViolationName);
+  if (violation) ++coverage_[*violation > 0 ? "a report broke a limit" : "a report kept limits"];
   if (!HasMetric(row.metrics, spec_.metric)) {
     if (row.decision) Fail(Describe(ref) + ": a report without the metric was decided");
     return;
@@ -450,7 +452,7 @@ void CommitLog::TakeTrials(const Transition& transition) {
     if (IsOver(before) && !may_reopen_.contains(row.number) &&
         (row.status != before.status || row.stop_reason != before.stop_reason ||
          row.iterations != before.iterations || row.last_value != before.last_value ||
-         row.best_value != before.best_value)) {
+         row.best_value != before.best_value || row.best_violation != before.best_violation)) {
       Fail("trial " + std::to_string(row.number.value) + " changed after it was over");
     }
     before = row;

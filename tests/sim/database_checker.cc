@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/standing.h"
 #include "search/searcher.h"
 #include "tests/sim/plain_schedulers.h"
 #include "tuner/experiment_spec.h"
@@ -26,7 +27,7 @@ constexpr char kReportsSql[] =
     " ORDER BY r.rowid";
 constexpr char kTrialsSql[] =
     "SELECT number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
-    " attempts, started_us, finished_us, run_seconds FROM trial_rows ORDER BY number";
+    " attempts, started_us, finished_us, run_seconds, violation FROM trial_rows ORDER BY number";
 constexpr char kAttemptsSql[] =
     "SELECT t.number, a.number, w.number, a.outcome, a.error, a.from_iteration, a.started_us,"
     " a.finished_us FROM attempt_rows AS a JOIN trial_rows AS t ON t.id = a.trial"
@@ -142,7 +143,7 @@ Status CompareWithLog(Database& database, const CommitLog& log) {
     lines.push_back(Line(row.number, std::string(TrialStatusName(row.status)),
                          StopReasonText(row.stop_reason), row.iterations, row.last_value,
                          row.best_value, row.best_iteration, row.attempts, row.started_at,
-                         row.finished_at, row.run_seconds));
+                         row.finished_at, row.run_seconds, row.best_violation));
   }
   TUNE_RETURN_IF_ERROR(Compare(database, "trials", kTrialsSql, lines));
   TUNE_RETURN_IF_ERROR(Compare(database, "attempts", kAttemptsSql, AttemptLines(log)));
@@ -236,6 +237,35 @@ std::map<AttemptNumber, int64_t> LastAttemptsOfConfigurations(const CommitLog& l
   return last;
 }
 
+// Of sweeps with limits on results: what the report says, and more than any where it says nothing.
+Metric PlainViolation(const CommitLog& log, const ReportRow& report) {
+  if (log.spec().feasible.empty()) return std::nullopt;
+  return FindMetric(report.metrics, kViolationName).value_or(kViolationUnknown);
+}
+
+// Feasible ones first, then those that violate less, then the better ones.
+bool IsBefore(double value, Metric violation, const TrialRow& best, const CommitLog& log) {
+  const double own = violation.value_or(0);
+  const double other = best.best_violation.value_or(0);
+  if (own != other) return own < other;
+  return IsBetter(value, *best.best_value, log.spec().mode);
+}
+
+// The first limit is a plain one, and the only one in half of the sweeps that have some.
+Status CheckViolation(const CommitLog& log, const ReportRow& report) {
+  if (log.spec().feasible.empty()) return OkStatus();
+  const bool has_cost = HasMetric(report.metrics, "cost");
+  const Metric cost = FindMetric(report.metrics, "cost");
+  const Metric violation = FindMetric(report.metrics, kViolationName);
+  const double least = cost ? std::max(0.0, (*cost - kCostMax) / kCostMax) : kViolationUnknown;
+  const bool is_right =
+      violation.has_value() == has_cost &&
+      (!has_cost || (log.spec().feasible.size() == 1 ? *violation == least : *violation >= least));
+  if (is_right) return OkStatus();
+  return Internal("trial " + std::to_string(report.trial.value) + ", iteration " +
+                  std::to_string(report.iteration) + ": its violation is not that of its cost");
+}
+
 Status CheckTrial(const CommitLog& log, const TrialRow& row) {
   const std::string name = "trial " + std::to_string(row.number.value);
   TrialRow plain;
@@ -251,17 +281,20 @@ Status CheckTrial(const CommitLog& log, const TrialRow& row) {
       plain.last_value = report.value;
     }
     if (!HasMetric(report.metrics, log.spec().metric)) continue;
+    TUNE_RETURN_IF_ERROR(CheckViolation(log, report));
     int64_t& told_to = told[std::distance(lasts.begin(), lasts.lower_bound(report.attempt))];
     if (report.iteration <= told_to) continue;
     told_to = report.iteration;
-    if (report.value &&
-        (!plain.best_value || IsBetter(*report.value, *plain.best_value, log.spec().mode))) {
+    const Metric violation = PlainViolation(log, report);
+    if (report.value && (!plain.best_value || IsBefore(*report.value, violation, plain, log))) {
       plain.best_value = report.value;
       plain.best_iteration = report.iteration;
+      plain.best_violation = violation;
     }
   }
   if (plain.iterations != row.iterations || plain.last_value != row.last_value ||
-      plain.best_value != row.best_value || plain.best_iteration != row.best_iteration) {
+      plain.best_value != row.best_value || plain.best_iteration != row.best_iteration ||
+      plain.best_violation != row.best_violation) {
     return Internal(name + " does not add up from its reports");
   }
   int64_t attempts = 0;

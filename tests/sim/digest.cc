@@ -70,8 +70,8 @@ class Writer {
   Writer& operator<<(const NewTrialRow& row) { return *this << row.trial << row.configuration; }
   Writer& operator<<(const TrialRow& row) {
     return *this << row.number << row.status << row.stop_reason << row.iterations << row.last_value
-                 << row.best_value << row.best_iteration << row.attempts << row.created_at
-                 << row.started_at << row.finished_at << row.run_seconds;
+                 << row.best_value << row.best_iteration << row.best_violation << row.attempts
+                 << row.created_at << row.started_at << row.finished_at << row.run_seconds;
   }
   Writer& operator<<(const AttemptRow& row) {
     return *this << row.trial << row.number << row.worker << row.other_workers << row.outcome

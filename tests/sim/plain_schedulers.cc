@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/random.h"
+#include "core/standing.h"
 #include "core/value.h"
 
 namespace tune::sim {
@@ -19,6 +20,14 @@ std::string NameOf(TrialNumber trial) { return "trial " + std::to_string(trial.v
 
 bool IsOver(TrialStatus status) {
   return status == TrialStatus::kTerminated || status == TrialStatus::kError;
+}
+
+// In a sweep with limits on results one that breaks them is behind every value, the further the
+// more it does.
+Metric RankedOf(const ReportRow& row, Mode mode) {
+  const Metric violation = FindMetric(row.metrics, kViolationName);
+  if (!row.value || violation.value_or(0) == 0) return row.value;
+  return AsLoss(kRankedPerViolation * *violation, mode);
 }
 
 Metric WithoutNan(Metric value) { return value && std::isnan(*value) ? std::nullopt : value; }
@@ -136,7 +145,8 @@ Status CheckStopping(const CommitLog& log, const Value& options) {
   PlainAsha asha(Ladder(options, log.experiment()->seed), log.spec().mode);
   for (const CommitLog::Turn& turn : log.turns()) {
     for (const ReportRow* const row : turn.reports) {
-      const Decision plain = asha.Decide(row->trial, row->iteration, row->value);
+      const Decision plain =
+          asha.Decide(row->trial, row->iteration, RankedOf(*row, log.spec().mode));
       if (plain == *row->decision) continue;
       return Internal("the decision about " + NameOf(row->trial) + " at iteration " +
                       std::to_string(row->iteration) + " is " + Text(*row->decision) +
@@ -218,7 +228,7 @@ class PlainPromotion {
     }
     if (!level) return OkStatus();
     const RungKey key{bracket, *level};
-    Touch(key).finished.push_back({row.trial, WithoutNan(row.value), turn_});
+    Touch(key).finished.push_back({row.trial, WithoutNan(RankedOf(row, mode_)), turn_});
     if (!is_last) trial.waits_at = key;
     return OkStatus();
   }
@@ -314,7 +324,7 @@ class PlainHyperband {
     for (const ReportRow* row : turn.reports) {
       if (row->decision->verdict != Verdict::kPause) continue;
       trials_[row->trial].waits = true;
-      trials_[row->trial].value = WithoutNan(row->value);
+      trials_[row->trial].value = WithoutNan(RankedOf(*row, mode_));
       // Its own end can have followed in the same turn, before what was ordered for it.
       if (trials_[row->trial].is_over) brackets_[trials_[row->trial].bracket].lost_order = true;
     }

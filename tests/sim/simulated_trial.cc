@@ -215,10 +215,22 @@ void SimulatedTrial::Say(const Report& report) {
   host_.OnTrialLine(id_, std::move(line));
 }
 
+// The same in each attempt. Now and then it is missing, or no number.
+void SimulatedTrial::AddCost(int64_t iteration, Metrics& metrics) const {
+  if (!environment_.swarm.has_cost) return;
+  KeyedRandom random(environment_.swarm.seed, "cost", static_cast<uint64_t>(start_->trial.value),
+                     static_cast<uint64_t>(iteration));
+  const uint64_t kind = random.NextBelow(16);
+  if (kind == 0) return;
+  metrics.emplace_back(
+      "cost", kind == 1 ? std::numeric_limits<double>::quiet_NaN() : random.NextUniform(0.0, 1.2));
+}
+
 void SimulatedTrial::ReportNow(int64_t iteration, double value) {
   Report report;
   report.iteration = iteration;
   report.metrics = {{start_->metric, value}};
+  AddCost(iteration, report.metrics);
   if (!environment_.swarm.known_lanes.empty()) {
     KeyedRandom random(environment_.swarm.seed, "speed", static_cast<uint64_t>(iteration));
     report.metrics.emplace_back("lanes", 1);

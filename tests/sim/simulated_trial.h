@@ -55,6 +55,7 @@ class SimulatedTrial {
   void Follow();
   void NextIteration();
   void Work(int64_t iteration);
+  void AddCost(int64_t iteration, Metrics& metrics) const;
   void ReportNow(int64_t iteration, double value);
   void Say(const Report& report);
   bool SaveCheckpoint(int64_t iteration, CheckpointRef& ref);

@@ -33,6 +33,8 @@ TEST(Simulator, NothingIsFoundInTwoHundredSeedsAndEachIsTheSameTwice) {
                                  "a lease was sent again",
                                  "a paused trial was stopped",
                                  "a paused trial was taken up again",
+                                 "a report broke a limit",
+                                 "a report kept limits",
                                  "a report was refused",
                                  "a trial exploited another",
                                  "a trial found the disk full",

@@ -395,6 +395,20 @@ void DrawLanes(Swarm& swarm) {
   swarm.spec = ToJson(document);
 }
 
+// Limits on results, in a fourth of the sweeps; builds that journalled otherwise knew none. Drawn
+// apart.
+void DrawLimits(Swarm& swarm) {
+  KeyedRandom random(swarm.seed, "swarm limits on results");
+  if (random.NextBelow(4) != 0 || swarm.old_lives > 0) return;
+  Value document = *ParseJson(swarm.spec);
+  Value::List limits = {Value(kCostLimit)};
+  const bool has_x = document.Find("space")->Find("x") != nullptr;
+  if (random.NextBelow(2) == 0 && has_x) limits.emplace_back("cost - x <= 0.4 or cost < 0.1");
+  document.Set("feasible", Value(std::move(limits)));
+  swarm.has_cost = true;
+  swarm.spec = ToJson(document);
+}
+
 void DrawTemper(Dice& dice, Temper& temper) {
   const double often = dice.Log(0.002, 0.1);
   for (double* rate : {&temper.crash, &temper.quiet_exit, &temper.hang, &temper.out_of_memory,
@@ -454,6 +468,7 @@ Swarm DrawSwarm(uint64_t seed) {
   DrawUnfit(swarm);
   DrawPrograms(swarm);
   DrawLanes(swarm);
+  DrawLimits(swarm);
   // A checkpoint may be carried with each iteration, one after the other.
   const bool has_apart = std::any_of(swarm.machines.begin(), swarm.machines.end(),
                                      [](const Machine& machine) { return machine.is_apart; });

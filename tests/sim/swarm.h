@@ -95,6 +95,10 @@ struct ScriptedFault {
   int64_t calls = 0;
 };
 
+// The first limit on results of sweeps that have some: on what trials report as "cost".
+inline constexpr char kCostLimit[] = "cost <= 0.6";
+inline constexpr double kCostMax = 0.6;
+
 struct Swarm {
   uint64_t seed = 0;
   std::string spec;     // JSON of a space file.
@@ -124,6 +128,7 @@ struct Swarm {
   bool begins_empty = false;  // The database is made by the run, else it is there with its tables.
   double parts =
       0;  // Share of the iterations that are reported in two parts, the metric in the second.
+  bool has_cost = false;  // Reports have a metric besides, which limits on results name.
   bool has_clock_jumps = false;
   Duration clock_jump;  // The same at each new life of the tuner.
   Temper temper;
