@@ -2,13 +2,13 @@
 """Optuna's samplers on the functions of bench/search_quality, one trial after the other: ask, answer, tell. Prints the
 same CSV as `search_quality run`.
 
-    bench/peers/optuna_samplers.py BIN_DIR [--program search_quality|front_quality] [--sampler NAME]... [--function NAME]...
+    bench/peers/optuna_samplers.py BIN_DIR [--program search_quality|front_quality|limit_quality] [--sampler NAME]... [--function NAME]...
                                    [--first-seed 0] [--seeds 20] [--trials 80]
 
 To stderr: the processor time of a suggestion, the time to tell its result included. The functions are those of our
 program, asked over a pipe, so that both sides see the same values and the same noise. Each domain is written as Optuna's
 users would, in its best form: an ordinal list as the integer of its place. Nobody tells a sampler the reference point of
-several objectives.
+several objectives. Those that end in _limits take the limits as Optuna's constraints.
 """
 import argparse
 import json
@@ -21,11 +21,21 @@ import warnings
 
 import optuna
 
+
+def told_constraints(trial):
+    return trial.user_attrs["constraints"]
+
+
 SAMPLERS = {
     "optuna_random": lambda seed: optuna.samplers.RandomSampler(seed=seed),
     "optuna_tpe": lambda seed: optuna.samplers.TPESampler(seed=seed),
     "optuna_tpe_multivariate": lambda seed: optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True),
     "optuna_gp": lambda seed: optuna.samplers.GPSampler(seed=seed),
+    "optuna_gp_limits": lambda seed: optuna.samplers.GPSampler(seed=seed, constraints_func=told_constraints),
+    "optuna_tpe_limits": lambda seed: optuna.samplers.TPESampler(seed=seed, constraints_func=told_constraints),
+    "optuna_tpe_multivariate_limits": lambda seed: optuna.samplers.TPESampler(
+        seed=seed, multivariate=True, group=True, constraints_func=told_constraints),
+    "optuna_nsga2_limits": lambda seed: optuna.samplers.NSGAIISampler(seed=seed, constraints_func=told_constraints),
     "optuna_nsga2": lambda seed: optuna.samplers.NSGAIISampler(seed=seed),
     "optuna_cmaes": lambda seed: optuna.samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False),
 }
@@ -76,6 +86,8 @@ def run(program, function, sampler, seed, trials):
         answers.stdin.write(json.dumps(configuration) + "\n")
         answers.stdin.flush()
         answer = json.loads(answers.stdout.readline())
+        if "constraints" in answer:
+            trial.set_user_attr("constraints", answer["constraints"])
         told_at = time.process_time()
         study.tell(trial, answer["values"] if "values" in answer else answer["value"])
         took += time.process_time() - told_at
@@ -89,7 +101,7 @@ def run(program, function, sampler, seed, trials):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bin_dir")
-    parser.add_argument("--program", default="search_quality", choices=["search_quality", "front_quality"])
+    parser.add_argument("--program", default="search_quality", choices=["search_quality", "front_quality", "limit_quality"])
     parser.add_argument("--sampler", action="append", choices=list(SAMPLERS))
     parser.add_argument("--function", action="append")
     parser.add_argument("--first-seed", type=int, default=0)
@@ -102,7 +114,8 @@ def main():
     described = subprocess.run([program, "describe"], stdout=subprocess.PIPE, text=True, check=True).stdout
     functions = [json.loads(line) for line in described.splitlines()]
     print("function,searcher,seed,trial,regret")
-    for sampler in options.sampler or SAMPLERS:
+    is_limited = options.program == "limit_quality"
+    for sampler in options.sampler or [name for name in SAMPLERS if name.endswith("_limits") == is_limited]:
         for function in functions:
             if options.function and function["name"] not in options.function:
                 continue
