@@ -20,6 +20,7 @@
 #include "schedulers/percentile_scheduler.h"
 #include "schedulers/scheduler_names.h"
 #include "schedulers/threshold_scheduler.h"
+#include "schedulers/wilcoxon_scheduler.h"
 
 namespace tune {
 namespace {
@@ -53,7 +54,7 @@ bool Always(const Value&) { return true; }
 constexpr char kPbt[] = "pbt";
 constexpr char kCombine[] = "combine";
 
-constexpr std::array<Kind, 10> kKinds = {{
+constexpr std::array<Kind, 11> kKinds = {{
     {"fifo", MakeFifoScheduler, None, Never},
     {"asha", MakeAshaScheduler, AshaMaxT, AshaPauses},
     {"hyperband", MakeHyperbandScheduler, HyperbandMaxT, HyperbandPauses},
@@ -63,6 +64,7 @@ constexpr std::array<Kind, 10> kKinds = {{
     {"percentile", MakePercentileScheduler, None, Never, false},
     {"patience", MakePatienceScheduler, None, Never, false},
     {"threshold", MakeThresholdScheduler, None, Never, false},
+    {"wilcoxon", MakeWilcoxonScheduler, None, Never, false},
     {kCombine, MakeCombinedScheduler, CombinedMaxT, CombinedPauses},
 }};
 
