@@ -1,9 +1,12 @@
 #include "tuner/spec_bounds.h"
 
 #include <array>
+#include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "core/input_error.h"
@@ -152,6 +155,29 @@ Status ReadLimits(const SpecSection& root, SweepLimits& out) {
   TUNE_RETURN_IF_ERROR(section.ReadInt("failed_trials", 1, limits::kSamplesMax,
                                        "an integer of 1 or more", failed_trials));
   if (failed_trials > 0) out.failed_trials = failed_trials;
+  return OkStatus();
+}
+
+// A number of trials, or "40 trials".
+Status ReadUntil(const SpecSection& root, std::optional<int64_t>& no_gain_max) {
+  TUNE_ASSIGN_OR_RETURN(const SpecSection section, SpecSection::Open(root.Find("until"), "until"));
+  TUNE_RETURN_IF_ERROR(section.CheckKeys(kUntilKeys));
+  const Value* const value = section.Find("no_gain");
+  if (value == nullptr) return OkStatus();
+  int64_t trials = value->is_int() ? value->AsInt() : 0;
+  if (value->is_string()) {
+    const std::string& text = value->AsString();
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), trials);
+    const std::string_view unit(read.ptr,
+                                static_cast<size_t>(text.data() + text.size() - read.ptr));
+    if (read.ec != std::errc() || (unit != " trials" && unit != " trial")) trials = 0;
+  }
+  if (trials < 1 || trials > limits::kSamplesMax) {
+    return section.Expected(*value, "no_gain",
+                            "a number of trials from 1 to " + std::to_string(limits::kSamplesMax) +
+                                ", such as 40 or 40 trials");
+  }
+  no_gain_max = trials;
   return OkStatus();
 }
 

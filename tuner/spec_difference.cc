@@ -93,6 +93,8 @@ Value ModesOf(const ExperimentSpec& spec) {
   return list;
 }
 
+Value OrNullInt(const std::optional<int64_t>& number) { return number ? Value(*number) : Value(); }
+
 // Of metric_constraints or feasible. One alone may stand there without a list; null: there is none.
 Value TextsOf(const ExperimentSpec& spec, std::string_view key) {
   const Value* const texts = spec.document.Find(key);
@@ -126,6 +128,8 @@ std::vector<std::string> DescribeSpecDifferences(const ExperimentSpec& stored,
   comparison.Compare("from", OrNothing(earlier[0]), OrNothing(earlier[1]));
   comparison.Compare("metric", &metrics[0], &metrics[1]);
   comparison.Compare("mode", &modes[0], &modes[1]);
+  const Value until[] = {OrNullInt(stored.no_gain_max), OrNullInt(file.no_gain_max)};
+  comparison.Compare("until.no_gain", OrNothing(until[0]), OrNothing(until[1]));
   for (const char* const key : {"metric_constraints", "feasible"}) {
     const Value texts[] = {TextsOf(stored, key), TextsOf(file, key)};
     comparison.Compare(key, OrNothing(texts[0]), OrNothing(texts[1]));

@@ -12,12 +12,13 @@
 
 namespace tune {
 
-inline constexpr std::array<std::string_view, 24> kSpecKeys = {
-    "name",     "trainable", "metric",  "mode",       "metric_constraints",
-    "feasible", "samples",   "seed",    "space",      "constraints",
-    "points",   "from",      "search",  "scheduler",  "resources",
-    "stop",     "limits",    "failure", "checkpoint", "priority",
-    "weight",   "reserve",   "owner",   "after"};
+inline constexpr std::array<std::string_view, 25> kSpecKeys = {
+    "name",     "trainable", "metric",  "mode",      "metric_constraints",
+    "feasible", "samples",   "seed",    "space",     "constraints",
+    "points",   "from",      "search",  "scheduler", "resources",
+    "stop",     "until",     "limits",  "failure",   "checkpoint",
+    "priority", "weight",    "reserve", "owner",     "after"};
+inline constexpr std::array<std::string_view, 1> kUntilKeys = {"no_gain"};
 inline constexpr std::array<std::string_view, 2> kReserveKeys = {"cpu", "gpu"};
 inline constexpr std::array<std::string_view, 6> kResourceKeys = {"cpu",    "gpu",     "gpu_memory",
                                                                   "memory", "workers", "spread"};

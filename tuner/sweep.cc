@@ -26,7 +26,7 @@ void Sweep::RestoreSuggestions(std::vector<std::pair<TrialNumber, Configuration>
 }
 
 bool Sweep::HasMoreToCreate() const {
-  return !space_exhausted_ &&
+  return !space_exhausted_ && !gain_.is_over() &&
          (trial_count_max_ < 0 || static_cast<int64_t>(trials_.size()) < trial_count_max_);
 }
 

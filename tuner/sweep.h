@@ -25,6 +25,7 @@
 #include "tuner/doubt_watch.h"
 #include "tuner/event.h"
 #include "tuner/experiment_spec.h"
+#include "tuner/gain_watch.h"
 #include "tuner/lane_speeds.h"
 #include "tuner/report_pace.h"
 #include "tuner/sweep_event.h"
@@ -181,6 +182,7 @@ class Sweep {
   StopReason ReasonNotToGoOn(const TrialRecord& trial) const;
   void EndTrial(TrialRecord& trial, TrialStatus status, StopReason reason);
   void CloseTrial(TrialRecord& trial, TrialStatus status, StopReason reason);
+  void NoteGain(const TrialRecord& trial);
   void Fail(TrialRecord& trial, const std::string& error);
   void Kill(TrialRecord& trial, Outcome outcome, const std::string& error);
   void TellToEnd(WorkerId worker, TrialRecord& trial);
@@ -246,9 +248,9 @@ class Sweep {
   std::unique_ptr<TrialScheduler> scheduler_;
   SweepLeases held_;
   CheckpointRetention retention_;
-  bool said_over_budget_ = false, said_missing_objective_ = false;
+  bool said_over_budget_ = false, said_missing_objective_ = false, said_spread_ = false;
   DoubtWatch doubts_;
-  bool said_spread_ = false;
+  GainWatch gain_;
   std::map<TrialNumber, Configuration> suggestions_;
 
   std::vector<TrialRecord> trials_;  // By number.
@@ -258,15 +260,13 @@ class Sweep {
   std::set<TrialNumber> paused_;
   int64_t samples_ = 0;
   int64_t trial_count_max_ = 0;
-  bool space_exhausted_ = false;
-  bool no_more_trials_said_ = false;  // To the scheduler.
+  bool space_exhausted_ = false, no_more_trials_said_ = false;  // To the scheduler.
   int64_t error_count_ = 0;
   AlikeFailures alike_failures_;  // Of this life of the sweep.
   int64_t max_concurrent_ = 0;
   bool is_paused_ = false;  // The sweep, by command.
-  bool is_waiting_said_ = false;
+  bool is_waiting_said_ = false, is_learning_said_ = false;
   int64_t learned_gpu_memory_ = 0;  // The most that an attempt was seen to use of a device.
-  bool is_learning_said_ = false;
   ReportPaces paces_;
   LaneSpeeds lane_speeds_;  // What workers are told from them changes nothing here.
   std::map<LaneKind, int64_t> said_lanes_max_;

@@ -276,7 +276,32 @@ void Sweep::CloseTrial(TrialRecord& trial, TrialStatus status, StopReason reason
                            options_.spec.feasible.size());
   searcher_->OnTrialEnded(trial.row.number, trial.last_values, status == TrialStatus::kError);
   doubts_.OnTrialEnded(trial);
+  if (status == TrialStatus::kTerminated) NoteGain(trial);
   MarkChanged(trial);
+}
+
+// By its best value, or of several objectives its last report that has them all.
+void Sweep::NoteGain(const TrialRecord& trial) {
+  const ExperimentSpec& spec = options_.spec;
+  const std::vector<Objective> objectives = spec.objectives();
+  LossPoint losses;
+  double violation = trial.whole_violation;
+  if (objectives.size() == 1) {
+    if (trial.row.best_value) losses = {AsLoss(*trial.row.best_value, spec.mode)};
+    violation = trial.row.best_violation.value_or(0);
+  }
+  for (size_t k = 0; objectives.size() > 1 && k < trial.whole_values.size(); ++k) {
+    losses.push_back(AsLoss(trial.whole_values[k], objectives[k].mode));
+  }
+  const bool was_over = gain_.is_over();
+  gain_.OnTrialEnded(trial.row.number, losses, violation, spec.no_gain_max);
+  if (was_over || !gain_.is_over() || end_status_) return;
+  out_.actions.push_back(
+      Say{"until.no_gain: " + Counted(gain_.without_gain(), "trial") + " in a row " +
+          (gain_.last_gain().value < 0 ? "came to nothing"
+                                       : "ended without a better result than trial " +
+                                             std::to_string(gain_.last_gain().value)) +
+          "; no more begin. To go on: tune resume " + options_.name + " --samples N"});
 }
 
 void Sweep::Fail(TrialRecord& trial, const std::string& error) {

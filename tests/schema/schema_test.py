@@ -92,6 +92,8 @@ class Schema(unittest.TestCase):
             head + space + "failure: {max_failures: -1, backoff: 0, crashed: 3, lost: {max_failures: 2, backoff: 0s}}\n",
             head + space + "checkpoint: {every: 2, keep: 1, keep_best: 0, disk_budget: 20GB}\n",
             head + space + "resources: {cpu: 0.5, memory: 4GiB}\n",
+            head + space + "until: {no_gain: 40}\n",
+            head + space + "until: {no_gain: 40 trials}\n",
             head + space + "points: [{x: 0.5}]\nconstraints: [\"x <= 0.9\"]\nfeasible: [\"x * m <= 0.9\"]\n",
             command + space,
             "trainable: {command: \"tune report m={x}\", shell: true, env: {A: 1}, setup: [\"true\"]}\nmetric: m\nmode: max\n" + space,

@@ -26,6 +26,11 @@ ExperimentSpec Limited(const char* limits, int64_t samples = 1) {
   return spec;
 }
 
+struct Told {
+  double value = 0;
+  double ms = 0;
+};
+
 class ControllerLimits : public ::testing::Test {
  protected:
   void Begin(const ExperimentSpec& spec, int64_t cpus = 1) {
@@ -129,6 +134,34 @@ TEST_F(ControllerLimits, ASweepWithoutLimitsKnowsNoViolation) {
   EXPECT_EQ(Row().best_violation, std::nullopt);
   EXPECT_EQ(FindMetric(world_->reports.back().metrics, "violation"), 3);
   EXPECT_THAT(world_->said, IsEmpty());
+}
+
+// Trial 2 is the best; what the later ones come to is no better, or breaks the limit. Trials that
+// were given out ahead run to their ends.
+TEST_F(ControllerLimits, SoManyTrialsWithoutAGainEndTheSweep) {
+  ExperimentSpec spec = Limited(R"(["ms <= 20"])", 500);
+  spec.no_gain_max = 3;
+  Begin(spec, 1);
+  const std::vector<Told> first = {{0.5, 10}, {0.4, 10}, {0.6, 10}, {0.9, 30}, {0.6, 10}};
+  size_t trial = 0;
+  while (!world_->has_ended && trial < 400) {
+    const Told told = trial < first.size() ? first[trial] : Told{0.1, 5};
+    const TrialNumber number{static_cast<int64_t>(trial++)};
+    Report(number.value, 1, {{"value", told.value}, {"ms", told.ms}}, true);
+    world_->Apply({world_->End(worker_, number, Outcome::kCompleted)});
+  }
+  ASSERT_TRUE(world_->has_ended);
+  EXPECT_EQ(world_->experiment.status, ExperimentStatus::kFinished);
+  EXPECT_EQ(world_->trials.size(), trial);
+  EXPECT_LT(trial, 100u);
+  EXPECT_THAT(world_->said,
+              ElementsAre("until.no_gain: 3 trials in a row ended without a better result than "
+                          "trial 2; no more begin. To go on: tune resume sweep --samples N"));
+  // In another life, which comes to the same by its journal.
+  world_->Recover();
+  EXPECT_FALSE(world_->controller().sweep().HasMoreToCreate());
+  world_->Apply({SamplesExtended{600}});
+  EXPECT_TRUE(world_->controller().sweep().HasMoreToCreate()) << "who asks for more gets it";
 }
 
 TEST_F(ControllerLimits, AReplayOfTheJournalLeadsToTheSameViolations) {

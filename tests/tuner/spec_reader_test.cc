@@ -485,6 +485,24 @@ TEST_F(ReadSpecFileTest, ALimitOnResultsNamesWhatIsReportedOrAParameter) {
   EXPECT_EQ(spec->constrained_names(), std::vector<std::string>{"area"});
 }
 
+TEST_F(ReadSpecFileTest, UntilCountsTrialsWithoutAGain) {
+  const std::string text = "metric: m\nmode: min\nspace: {x: 1}\nuntil: {no_gain: ";
+  for (const char* const forty : {"40", "40 trials", "'40 trials'"}) {
+    const auto spec = ReadSpecFile(Write("s.yaml", text + forty + "}\n"), {}, false);
+    ASSERT_TRUE(spec.ok()) << spec.status().message();
+    EXPECT_EQ(spec->no_gain_max, 40);
+  }
+  for (const char* const wrong : {"0", "40 epochs", "many", "-3 trials", "4.5", "[4]"}) {
+    EXPECT_THAT(ReadSpecFile(Write("s.yaml", text + wrong + "}\n"), {}, false).status().message(),
+                HasSubstr("until.no_gain: read"))
+        << wrong;
+  }
+  EXPECT_THAT(ReadSpecFile(Write("s.yaml", "metric: m\nmode: min\nuntil: {no_gan: 4}\n"), {}, false)
+                  .status()
+                  .message(),
+              HasSubstr("did you mean 'no_gain'?"));
+}
+
 TEST_F(ReadSpecFileTest, LimitsOnResultsStandInOnePlace) {
   const std::string text =
       "metric: power\nmode: min\nspace: {x: 1}\nfeasible: [area <= 1]\nmetric_constraints: [area "
