@@ -409,6 +409,27 @@ void DrawLimits(Swarm& swarm) {
   swarm.spec = ToJson(document);
 }
 
+// In a fourth of the sweeps with percentile wilcoxon in its place; in a sixteenth of all `until`.
+// Drawn apart.
+void DrawLater(Swarm& swarm) {
+  KeyedRandom random(swarm.seed, "swarm wilcoxon and until");
+  const bool wants_wilcoxon = random.NextBelow(4) == 0;
+  const bool wants_until = random.NextBelow(16) == 0;
+  const auto no_gain = static_cast<int64_t>(2 + random.NextBelow(8));
+  if (swarm.old_lives > 0) return;
+  Value document = *ParseJson(swarm.spec);
+  const Value* const scheduler = document.Find("scheduler");
+  const bool has_percentile = scheduler != nullptr && scheduler->Find("percentile") != nullptr;
+  if (wants_wilcoxon && has_percentile) {
+    document.Set("scheduler", Map({{"wilcoxon", Map({{"p_threshold", Value(0.3)}})}}));
+  }
+  // It ends by the order of arrival.
+  if (wants_until && !swarm.is_order_free) {
+    document.Set("until", Map({{"no_gain", Value(no_gain)}}));
+  }
+  swarm.spec = ToJson(document);
+}
+
 void DrawTemper(Dice& dice, Temper& temper) {
   const double often = dice.Log(0.002, 0.1);
   for (double* rate : {&temper.crash, &temper.quiet_exit, &temper.hang, &temper.out_of_memory,
@@ -469,6 +490,7 @@ Swarm DrawSwarm(uint64_t seed) {
   DrawPrograms(swarm);
   DrawLanes(swarm);
   DrawLimits(swarm);
+  DrawLater(swarm);
   // A checkpoint may be carried with each iteration, one after the other.
   const bool has_apart = std::any_of(swarm.machines.begin(), swarm.machines.end(),
                                      [](const Machine& machine) { return machine.is_apart; });
