@@ -102,6 +102,21 @@ TEST_F(OptunaStudyTest, StepsFromZeroBecomeIterationsFromOne) {
   EXPECT_EQ(sweep.trials[0].reports[1].iteration, 2);
 }
 
+// In their order; a trial without any, or with another number of them, tells nothing of limits.
+TEST_F(OptunaStudyTest, AsManyConstraintsAsTheSweepHasLimitsAreItsLimits) {
+  Change(
+      "insert into trial_system_attributes (trial_id, key, value_json) values (1, 'constraints', "
+      "'[-1.0, 0.5]'), (2, 'constraints:a', '-0.25'), (2, 'constraints:b', '-2.0')");
+  const EarlierSweep sweep =
+      Learn(Spec(std::string(kFrom) + "\nfeasible: [ms <= 20, gb * batch_size <= 4]"));
+  ASSERT_EQ(sweep.trials.size(), 4u);
+  EXPECT_FALSE(sweep.trials[0].has_failed) << "it is infeasible, and learned from";
+  EXPECT_EQ(sweep.trials[0].reports[1].values, (std::vector<Metric>{0.75, -1.0, 0.5}));
+  EXPECT_EQ(sweep.trials[1].reports[0].values, (std::vector<Metric>{0.25, -0.25, -2.0}));
+  EXPECT_EQ(sweep.trials[3].reports[0].values,
+            (std::vector<Metric>{0.5, std::nullopt, std::nullopt}));
+}
+
 TEST_F(OptunaStudyTest, ATrialThatBreaksAConstraintHasFailed) {
   Change(
       "insert into trial_system_attributes (trial_id, key, value_json) values (1, 'constraints', "
