@@ -17,6 +17,7 @@
 #include "tests/tuner/two_sweeps.h"
 #include "tuner/cli/best_command.h"
 #include "tuner/cli/export_command.h"
+#include "tuner/cli/importance_command.h"
 #include "tuner/cli/results_command.h"
 #include "tuner/cli/why_command.h"
 #include "tuner/page/sweep_summary.h"
@@ -42,7 +43,7 @@ class LimitedSweep : public testing::Test {
     NewExperiment wanted = SampleExperiment("s");
     wanted.metric = "acc";
     wanted.spec = R"({"name":"s","metric":"acc","mode":"max","samples":4,"feasible":)" + limits +
-                  R"(,"space":{"lr":{"uniform":[0,1]},"batch_size":{"choice":[32,64,128,256]},)"
+                  R"(,"space":{"lr":{"uniform":[0,10]},"batch_size":{"choice":[32,64,128,256]},)"
                   R"("optimizer":{"kind":{"choice":["adam","sgd, \"plain\""]}},"augment":true}})";
     const auto experiment = store->CreateExperiment(wanted);
     ASSERT_TRUE(experiment.ok()) << experiment.status().message();
@@ -167,6 +168,21 @@ TEST_F(LimitedSweep, ExportsHaveThem) {
       &constraints, nullptr);
   sqlite3_close(study);
   EXPECT_EQ(constraints, "[0.5] [0.0] ");
+}
+
+TEST_F(LimitedSweep, ImportanceTellsWhatDecidesWhetherTheLimitsAreKept) {
+  std::vector<Told> all;
+  for (int i = 0; i < 30; ++i) all.push_back({0.1 * (i % 7), 10.0 + i});
+  Write(all);
+  auto options = OfDatabase<ImportanceOptions>(path_);
+  const auto importance = [&] {
+    return AnswerOf([&](auto& out, auto& err) { return ImportanceCommand(options, out, err); });
+  };
+  EXPECT_THAT(importance().err, HasSubstr("--metric violation: which parameters decide that"));
+  options.metric = "violation";
+  const Answer answer = importance();
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(Lines(answer.out)[1], StartsWith("lr"));
 }
 
 TEST_F(LimitedSweep, ThePageIsToldTheSame) {

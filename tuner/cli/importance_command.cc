@@ -42,6 +42,8 @@ Result<std::vector<Objective>> ChooseMetrics(const ImportanceOptions& options,
     return NotFound("--metric: " + sweep.name + " has no metric '" + options.metric + "'" +
                     DidYouMean(options.metric, known));
   }
+  const bool is_violation = sweep.has_limits() && options.metric == kViolationName;
+  if (is_violation && !options.mode) return std::vector<Objective>{{options.metric, Mode::kMin}};
   if (!options.mode) {
     return InvalidArgument("--metric: " + options.metric +
                            " is not what the sweep looks at; say --mode min or --mode max too");
@@ -89,6 +91,10 @@ void PrintForPerson(const FoundSweep& sweep, const Objective& objective,
   } else if (!unclear.empty()) {
     err << "by itself no clearer than chance: " << unclear
         << " (a large share is then due to several together, or to chance)\n";
+  }
+  if (sweep.has_limits() && objective.metric != kViolationName) {
+    err << "trials count whether they keep the limits or not; --metric violation: which parameters "
+           "decide that\n";
   }
 }
 

@@ -199,7 +199,7 @@ std::string LimitsLine(const SweepSummary& summary) {
   if (!summary.none_feasible.empty()) {
     return "NOT FEASIBLE    " + Printable(summary.none_feasible) + "\n";
   }
-  if (!summary.best || !summary.best->violation) return "";
+  if (!summary.front.empty() || !summary.best || !summary.best->violation) return "";
   return "limits          " + DescribeViolation(*summary.best->violation) + "\n";
 }
 
