@@ -983,8 +983,8 @@ class BeyondThisMachine(unittest.TestCase):
         self.assertTrue(run.json("/sweeps/endless")["may_act"])
         self.assertFalse(viewer.json("/sweeps/endless")["may_act"])
         self.assertEqual(viewer.ask("/metrics")[0].status, 200)
-        said = (403, {"error": "a viewer's key shows, and changes nothing; who may act opens the other address that was printed when "
-                               "this page was started"})
+        said = (403, {"error": "a viewer's key shows, and changes nothing; who may act opens the page with another one: a user's or an admin's of "
+                              "tune tokens, or the other address that was printed when this page was started"})
         own = f"https://127.0.0.1:{run.port}"
         cookie = viewer.ask("/?key=" + viewer.key, key=False)[0].headers["Set-Cookie"].split(";")[0]
         self.assertEqual(viewer.act({"stop": {}}, name="endless"), said)

@@ -187,6 +187,11 @@ Result<SweepSurroundings> SurroundingsOf(const RunOptions& options, const Experi
   return surroundings;
 }
 
+std::string WhereItRuns(const SweepSurroundings& surroundings) {
+  return "  worker     " + DescribeCapacity(surroundings.local) + "\n  database   " +
+         surroundings.db_path;
+}
+
 // Where its data are, and where its checkpoints go.
 Status CheckStores(const ExperimentSpec& spec) {
   TUNE_RETURN_IF_ERROR(CheckBucketInputs(spec));
@@ -243,10 +248,7 @@ int RunSpec(ExperimentSpec spec, const RunOptions& options) {
       for (const std::string& warning : packed->warnings) Tell("warning: " + warning);
     }
     if (const Status s = LookAround(spec, *space, options.db_path); !s.ok()) return Complain(s);
-    PrintPlan(spec, *space, seed,
-              "  worker     " + DescribeCapacity(surroundings.local) + "\n  database   " +
-                  surroundings.db_path,
-              std::cout);
+    PrintPlan(spec, *space, seed, WhereItRuns(surroundings), std::cout);
     return 0;
   }
   if (surroundings.trainable_kind == "food11" &&
