@@ -20,6 +20,7 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 // Checkpoints' folders below.
@@ -258,6 +259,25 @@ TEST_F(BucketSweep, ItsBestIsExportedAndBackedUpFromThere) {
   EXPECT_TRUE(Succeeded(RunTune(folder, {"doctor", "--db", "copy.db"})));
 }
 
+TEST_F(BucketSweep, ABackupKeepsAndPutsBackWhatTheStoreHasOnlyInPart) {
+  TestFolder folder;
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", folder.Write("space.yaml", Space("0"))})));
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"backup", "copy.db"})));
+  // One object of a checkpoint is lost; its manifest is not.
+  const std::vector<std::string> keys = Keys("p/space/0/");
+  const auto lost = std::find_if(keys.begin(), keys.end(), [](const std::string& key) {
+    return key.find("/data/") != std::string::npos;
+  });
+  ASSERT_NE(lost, keys.end());
+  ASSERT_TRUE(client_->Delete(*lost, {}).ok());
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"gc", "--db", "copy.db"})));
+  EXPECT_THAT(CopiesBelow(folder / "copy.artifacts"), SizeIs(1)) << "the others are there whole";
+  EXPECT_NE(RunTune(folder, {"doctor", "--db", "copy.db"}).exit_status, 0);
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"resume", "--db", "copy.db", "--samples", "4"})));
+  EXPECT_EQ(Keys(*lost), std::vector<std::string>{*lost});
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"doctor", "--db", "copy.db"})));
+}
+
 TEST_F(BucketSweep, GcRemovesWhatNobodyNeedsAndDeleteEverything) {
   TestFolder folder;
   ASSERT_TRUE(Succeeded(RunTune(folder, {"run", folder.Write("space.yaml", Space("0"))})));
@@ -279,6 +299,25 @@ TEST_F(BucketSweep, GcRemovesWhatNobodyNeedsAndDeleteEverything) {
   EXPECT_THAT(deleted.out, HasSubstr("and all below " + Storage() + "/space"));
   EXPECT_THAT(Keys(), IsEmpty());
   EXPECT_THAT(*client_->ListUploads("", {}), IsEmpty());
+}
+
+TEST_F(BucketSweep, NoneBeginsWithinThePlaceOfAnotherAndDeleteLeavesOneThatIsThere) {
+  TestFolder folder;
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", folder.Write("space.yaml", Space("0"))})));
+  std::string within = Space("0");
+  within.replace(within.find(Storage()), Storage().size(), Storage() + "/space");
+  folder.Write("within.yaml", within);
+  const ProgramResult refused = RunTune(folder, {"run", "within.yaml", "--db", "other.db"});
+  EXPECT_EQ(refused.exit_status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("lies within " + Storage() + "/space, which belongs to"));
+  // As an older build would have left it.
+  const std::string mark = *client_->Get("p/space/owner.json", {});
+  for (const std::string name : {"owner.json", "0/checkpoint_000001/data/state.bin"}) {
+    ASSERT_TRUE(client_->Put("p/space/within/" + name, mark, {}, {}).ok());
+  }
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"delete", "space", "--yes"})));
+  EXPECT_EQ(Keys(), (std::vector<std::string>{"p/space/within/0/checkpoint_000001/data/state.bin",
+                                              "p/space/within/owner.json"}));
 }
 
 // Whose it is, nobody knows then.

@@ -94,11 +94,34 @@ Status CheckOwner(S3Client& client, const std::string& key, const BucketOwner& o
                             url);
 }
 
+namespace {
+
+// Who deletes the sweep that has a place deletes all below it.
+Status CheckIsWithinNoOther(S3Client& client, const std::string& key, const std::stop_token& stop) {
+  for (size_t slash = key.find('/'); slash != key.npos; slash = key.find('/', slash + 1)) {
+    const std::string above = key.substr(0, slash);
+    const Result<std::string> text = client.Get(OwnerKey(above), stop);
+    const Result<Value> value = text.ok() ? ParseJson(*text) : Result<Value>(text.status());
+    // One that cannot be read, as a key's policy may have it, is nobody's who could be told of.
+    if (!value.ok() || OwnerText(*value, "format") != kOwnerFormat) continue;
+    return FailedPrecondition(S3Address{client.bucket(), key}.ToUrl() + " lies within " +
+                              S3Address{client.bucket(), above}.ToUrl() +
+                              ", which belongs to the sweep " + OwnerText(*value, "sweep") +
+                              " and goes with it; give another prefix");
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 Status ClaimBucket(S3Client& client, const std::string& key, const BucketOwner& owner, bool is_new,
                    const std::stop_token& stop) {
   const Status owned = CheckOwner(client, key, owner, stop);
   if (owned.code() != StatusCode::kNotFound) return owned;
-  if (is_new) TUNE_RETURN_IF_ERROR(CheckIsEmpty(client, key, stop));
+  if (is_new) {
+    TUNE_RETURN_IF_ERROR(CheckIsEmpty(client, key, stop));
+    TUNE_RETURN_IF_ERROR(CheckIsWithinNoOther(client, key, stop));
+  }
   S3Client::PutOptions if_new;
   if_new.is_new = true;
   Status put = client.Put(OwnerKey(key), EncodeOwner(owner), if_new, stop);

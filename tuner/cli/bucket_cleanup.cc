@@ -144,11 +144,6 @@ const BucketList::Entry* BucketList::Find(const std::string& within) const {
   return found != entries.end() && found->within == within ? &*found : nullptr;
 }
 
-bool BucketList::HasWhole(const std::string& within) const {
-  const Entry* const entry = Find(within);
-  return entry != nullptr && entry->is_whole;
-}
-
 Result<std::string> CompareWithManifest(const SweepStorage& storage, const BucketList::Entry& entry,
                                         const std::stop_token& stop) {
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client,
@@ -196,12 +191,28 @@ Result<BucketList> ListStorage(const SweepStorage& storage, const std::stop_toke
   return list;
 }
 
+namespace {
+
+// With all that its manifest names.
+Result<bool> HasAll(const SweepStorage& storage, const BucketList& list, const std::string& within,
+                    const std::stop_token& stop) {
+  const BucketList::Entry* const entry = list.Find(within);
+  if (entry == nullptr || !entry->is_whole) return false;
+  const Result<std::string> wrong = CompareWithManifest(storage, *entry, stop);
+  if (wrong.status().code() == StatusCode::kNotFound) return false;
+  if (!wrong.ok()) return wrong.status();
+  return wrong->empty();
+}
+
+}  // namespace
+
 IsElsewhere IsWholeIn(const SweepStorage& storage, const BucketList& list) {
-  std::set<std::string> whole;
-  for (const BucketList::Entry& entry : list.entries) {
-    if (entry.is_whole) whole.insert(storage.root.Below(entry.within).ToUrl());
-  }
-  return [whole = std::move(whole)](const std::string& path) { return whole.contains(path); };
+  return [storage, list](const std::string& path) {
+    const std::string root = storage.root.ToUrl() + "/";
+    if (!path.starts_with(root)) return false;
+    const Result<bool> has_all = HasAll(storage, list, path.substr(root.size()), {});
+    return has_all.ok() && *has_all;
+  };
 }
 
 // Listed first, read afterwards, as artifact_garbage.h wants it.
@@ -241,6 +252,24 @@ Result<CleanedStorage> CleanUpStorage(const std::string& db_path, const SweepSto
   return cleaned;
 }
 
+namespace {
+
+// "p/mine/theirs/" of "p/mine/theirs/owner.json": sweeps that an older build let begin there. What
+// a checkpoint holds lies below "data/".
+std::vector<std::string> PlacesOfOthers(const std::vector<S3Object>& objects,
+                                        const std::string& root) {
+  const std::string_view end = "/owner.json";
+  std::vector<std::string> places;
+  for (const S3Object& object : objects) {
+    const bool is_other = object.key.ends_with(end) && object.key != OwnerKey(root) &&
+                          object.key.find("/data/", root.size()) == std::string::npos;
+    if (is_other) places.push_back(object.key.substr(0, object.key.size() - end.size() + 1));
+  }
+  return places;
+}
+
+}  // namespace
+
 Status EmptyStorage(const SweepStorage& storage, const std::stop_token& stop) {
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client,
                         ClientForCommand(storage.root.bucket));
@@ -261,14 +290,25 @@ Status EmptyStorage(const SweepStorage& storage, const std::stop_token& stop) {
         storage.root.ToUrl());
   }
   TUNE_RETURN_IF_ERROR(owned);
+  const std::string below = storage.root.key + "/";
+  TUNE_ASSIGN_OR_RETURN(const std::vector<S3Object> objects, client->List(below, stop));
+  const std::vector<std::string> others = PlacesOfOthers(objects, storage.root.key);
+  const auto is_others = [&others](const std::string& key) {
+    return std::any_of(others.begin(), others.end(),
+                       [&key](const std::string& place) { return key.starts_with(place); });
+  };
   // Who it belongs to last.
-  TUNE_ASSIGN_OR_RETURN(const std::vector<S3Object> objects,
-                        client->List(storage.root.key + "/", stop));
   for (const S3Object& object : objects) {
-    if (object.key == OwnerKey(storage.root.key)) continue;
+    if (object.key == OwnerKey(storage.root.key) || is_others(object.key)) continue;
     TUNE_RETURN_IF_ERROR(client->Delete(object.key, stop));
   }
-  return RemoveAllBelow(*client, storage.root.key + "/", stop);
+  if (others.empty()) return RemoveAllBelow(*client, below, stop);
+  TUNE_ASSIGN_OR_RETURN(const std::vector<S3Upload> uploads, client->ListUploads(below, stop));
+  for (const S3Upload& upload : uploads) {
+    if (is_others(upload.key)) continue;
+    TUNE_RETURN_IF_ERROR(client->AbortUpload(upload.key, upload.id, stop));
+  }
+  return client->Delete(OwnerKey(storage.root.key), stop);
 }
 
 Result<int64_t> RefillStorage(const std::string& db_path, const SweepStorage& storage,
@@ -291,7 +331,8 @@ Result<int64_t> RefillStorage(const std::string& db_path, const SweepStorage& st
       TUNE_ASSIGN_OR_RETURN(list, ListStorage(storage, stop));
     }
     const std::string below = std::to_string(row.trial) + "/" + *within;
-    if (list->HasWhole(below)) continue;
+    TUNE_ASSIGN_OR_RETURN(const bool has_all, HasAll(storage, *list, below, stop));
+    if (has_all) continue;
     CheckpointUpload upload(client, storage.root.Below(below).key, here);
     TUNE_RETURN_IF_ERROR(upload.Run(stop).status());
     ++count;

@@ -70,18 +70,18 @@ struct BucketList {
     int64_t bytes = 0;
     Instant modified;                        // The latest of its parts.
     std::map<std::string, int64_t> objects;  // Sizes, by what follows "3/checkpoint_000004/".
-    bool is_whole = false;
+    bool is_whole = false;                   // It has a manifest.
   };
   std::vector<Entry> entries;  // Sorted.
 
   const Entry* Find(const std::string& within) const;
-  bool HasWhole(const std::string& within) const;
 };
 // What is not as the manifest says, by the list: "data/x is missing". Empty: nothing.
 Result<std::string> CompareWithManifest(const SweepStorage& storage, const BucketList::Entry& entry,
                                         const std::stop_token& stop);
 
-// For FindGarbageOf.
+// For FindGarbageOf: what is there with all that its manifest names. Asks the store for manifests;
+// a store that does not answer has nothing whole, so that copies stay.
 IsElsewhere IsWholeIn(const SweepStorage& storage, const BucketList& list);
 Result<BucketList> ListStorage(const SweepStorage& storage, const std::stop_token& stop);
 
@@ -99,8 +99,8 @@ Result<CleanedStorage> CleanUpStorage(const std::string& db_path, const SweepSto
 // and nobody can know whose it is; what a person may do stands in the message.
 Status EmptyStorage(const SweepStorage& storage, const std::stop_token& stop);
 
-// What a backup brought to this disk, and the store has no longer, goes there again. Returns how
-// many those were.
+// What a backup brought to this disk, and the store has no longer, or not whole, goes there again.
+// Returns how many those were.
 Result<int64_t> RefillStorage(const std::string& db_path, const SweepStorage& storage,
                               const std::stop_token& stop);
 
