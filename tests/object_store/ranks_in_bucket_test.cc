@@ -90,6 +90,7 @@ class RanksInBucket : public BucketSweep {
     start(0);
     start(1);
     WaitForReports(folder, 8);
+    WaitForRows(folder, "select count(*) > 0 from checkpoints where state = 'durable'", {"1"});
     const Rows first = Query(folder,
                              "select w.name from attempts as a join workers as w"
                              " on w.id = a.worker and w.experiment = 1");
