@@ -78,7 +78,7 @@ const std::map<std::string, std::set<std::string>> kArrows = {
      {"core/", "core/posix/", "trial_runner/", "trial_runner/package/", "trial_runner/worker/"}},
     {"tuner/", {"core/", "search/", "schedulers/", "trial_runner/"}},
     {"tuner/control/", {"core/", "core/posix/", "trial_runner/", "tuner/"}},
-    {"tuner/engines/", {"core/", "core/posix/", "trial_runner/", "tuner/"}},
+    {"tuner/engines/", {"core/", "core/posix/", "trial_runner/", "trial_runner/bucket/", "tuner/"}},
     {"tuner/export/", {"core/", "core/posix/", "search/", "tuner/", "tuner/sqlite/"}},
     {"tuner/sqlite/", {"core/", "core/posix/", "tuner/", "schedulers/", "trial_runner/"}},
     {"tuner/http/", {"core/", "trial_runner/"}},

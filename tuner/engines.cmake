@@ -16,8 +16,12 @@ tune_library(tune_engines
   SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/engines/command_engine.cc
     ${CMAKE_CURRENT_LIST_DIR}/engines/engine_desk.cc
+    ${CMAKE_CURRENT_LIST_DIR}/engines/kube_api.cc
+    ${CMAKE_CURRENT_LIST_DIR}/engines/kube_config.cc
+    ${CMAKE_CURRENT_LIST_DIR}/engines/kube_objects.cc
+    ${CMAKE_CURRENT_LIST_DIR}/engines/kubernetes_engine.cc
     ${CMAKE_CURRENT_LIST_DIR}/engines/program_call.cc
     ${CMAKE_CURRENT_LIST_DIR}/engines/slurm_engine.cc
     ${CMAKE_CURRENT_LIST_DIR}/engines/ssh_engine.cc
     ${CMAKE_CURRENT_LIST_DIR}/engines/worker_programs.cc
-  DEPS tune_core tune_core_posix tune_pool_book)
+  DEPS tune_bucket tune_core tune_core_posix tune_pool_book tune_spec)

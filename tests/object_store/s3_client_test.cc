@@ -156,7 +156,7 @@ TEST_F(StoreTest, SaysHowFarTheClockIsOff) {
   const LateClock late;
   const AwsSurroundings surroundings = RealAwsSurroundings();
   const S3Settings settings = *ReadS3Settings(surroundings);
-  const std::shared_ptr<HttpTransport> transport = *CurlTransport::Make("");
+  const std::shared_ptr<HttpTransport> transport = *CurlTransport::Make({});
   S3Client client(
       bucket_, {settings, transport,
                 std::make_shared<S3CredentialSource>(surroundings, settings, transport, late), late,

@@ -163,7 +163,7 @@ class ClusterSchema(unittest.TestCase):
         bad = ["pools: {}", "name: a", f"pools: {{p: {{{ssh}, {vm}}}}}", "pools: {p: {max: 3}}", f"pools: {{p: {{{ssh}, maximum: 1}}}}",
                f"pools: {{p: {{{ssh}, min: -1}}}}", "pools: {p: {ssh: {}}}", "pools: {p: {ssh: {hosts: node1}}}", "pools: {p: {slurm: {times: 4h}}}",
                "pools: {p: {command: {up: [a]}}}", f"head: {{port: 3}}\npools: {{p: {{{ssh}}}}}", f"pools: {{p: {{{vm}, worker: {{cpu: 1}}}}}}",
-               f"pools: {{p: {{{vm}, spot: maybe}}}}", "pools: {p: {kubernetes: {image: a}}}", f"pools: {{P: {{{ssh}}}}}"]
+               f"pools: {{p: {{{vm}, spot: maybe}}}}", "pools: {p: {kubernetes: {namespace: a}}}", f"pools: {{P: {{{ssh}}}}}"]
         with tempfile.TemporaryDirectory() as folder:
             for text in good + bad:
                 with self.subTest(text):

@@ -10,3 +10,5 @@ tune_test(pool_book_test
 tune_test(engines_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/engines/engines_test.cc DEPS tune_engines)
 add_dependencies(engines_test tune tune_worker tune_trial tune_trial_command)
+tune_test(kube_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/engines/kube_test.cc DEPS tune_engines)

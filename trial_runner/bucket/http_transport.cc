@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -75,6 +76,7 @@ size_t OnHeader(char* bytes, size_t size, size_t count, void* data) {
   if (name == "etag") reply.etag = line;
   if (name == "date") reply.date = line;
   if (name == "server") reply.server = line;
+  if (name == "retry-after") reply.retry_after_s = std::atoi(std::string(line).c_str());
   if (name == "x-amz-bucket-region") reply.region = line;
   return size * count;
 }
@@ -110,12 +112,12 @@ class CurlTransport::Handle {
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
-  S3Reply Do(const HttpExchange& exchange, const std::string& ca_file,
+  S3Reply Do(const HttpExchange& exchange, const HttpIdentity& identity,
              const std::stop_token& stop) {
     Course course{curl_, handle_, exchange, stop, {}};
     curl_.easy_reset(handle_);
     curl_slist* const headers = SetRequest(exchange, course);
-    SetManner(exchange, ca_file, course);
+    SetManner(exchange, identity, course);
     char error[CURL_ERROR_SIZE] = {};
     curl_.easy_setopt(handle_, CURLOPT_ERRORBUFFER, error);
     const CURLcode code = curl_.easy_perform(handle_);
@@ -168,7 +170,7 @@ class CurlTransport::Handle {
     return headers;
   }
 
-  void SetManner(const HttpExchange& exchange, const std::string& ca_file, Course& course) {
+  void SetManner(const HttpExchange& exchange, const HttpIdentity& identity, Course& course) {
     curl_.easy_setopt(handle_, CURLOPT_NOSIGNAL, 1L);
     curl_.easy_setopt(handle_, CURLOPT_BUFFERSIZE, kBufferBytes);
     curl_.easy_setopt(handle_, CURLOPT_UPLOAD_BUFFERSIZE, kBufferBytes);
@@ -186,19 +188,25 @@ class CurlTransport::Handle {
     curl_.easy_setopt(handle_, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_.easy_setopt(handle_, CURLOPT_LOW_SPEED_TIME, std::max(1L, silence_ms / 1000));
     if (exchange.is_local) curl_.easy_setopt(handle_, CURLOPT_NOPROXY, "*");
-    if (!ca_file.empty()) curl_.easy_setopt(handle_, CURLOPT_CAINFO, ca_file.c_str());
+    const std::pair<CURLoption, const std::string*> files[] = {
+        {CURLOPT_CAINFO, &identity.ca_file},
+        {CURLOPT_SSLCERT, &identity.certificate_file},
+        {CURLOPT_SSLKEY, &identity.key_file}};
+    for (const auto& [option, file] : files) {
+      if (!file->empty()) curl_.easy_setopt(handle_, option, file->c_str());
+    }
   }
 
   const CurlLibrary& curl_;
   CURL* const handle_;
 };
 
-Result<std::unique_ptr<CurlTransport>> CurlTransport::Make(std::string ca_file) {
+Result<std::unique_ptr<CurlTransport>> CurlTransport::Make(HttpIdentity identity) {
   TUNE_RETURN_IF_ERROR(LoadCurl().status());
-  return std::unique_ptr<CurlTransport>(new CurlTransport(std::move(ca_file)));
+  return std::unique_ptr<CurlTransport>(new CurlTransport(std::move(identity)));
 }
 
-CurlTransport::CurlTransport(std::string ca_file) : ca_file_(std::move(ca_file)) {}
+CurlTransport::CurlTransport(HttpIdentity identity) : identity_(std::move(identity)) {}
 CurlTransport::~CurlTransport() = default;
 
 S3Reply CurlTransport::Do(const HttpExchange& exchange, const std::stop_token& stop) {
@@ -211,7 +219,7 @@ S3Reply CurlTransport::Do(const HttpExchange& exchange, const std::stop_token& s
     }
   }
   if (handle == nullptr) handle = std::make_unique<Handle>(**LoadCurl());
-  S3Reply reply = handle->Do(exchange, ca_file_, stop);
+  S3Reply reply = handle->Do(exchange, identity_, stop);
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(handle));
   return reply;

@@ -42,19 +42,24 @@ class HttpTransport {
   virtual S3Reply Do(const HttpExchange& exchange, const std::stop_token& stop) = 0;
 };
 
+// Whom a server is known by, and we by it. PEM files.
+struct HttpIdentity {
+  std::string ca_file = {};  // Authorities that are trusted in place of this machine's; or empty.
+  std::string certificate_file = {}, key_file = {};  // Of ours; both or none.
+};
+
 // By libcurl; connections are kept for the next exchange.
 class CurlTransport final : public HttpTransport {
  public:
-  // `ca_file`: authorities that are trusted in place of this machine's; may be empty.
-  static Result<std::unique_ptr<CurlTransport>> Make(std::string ca_file);
+  static Result<std::unique_ptr<CurlTransport>> Make(HttpIdentity identity);
   ~CurlTransport() override;
   S3Reply Do(const HttpExchange& exchange, const std::stop_token& stop) override;
 
  private:
   class Handle;
-  explicit CurlTransport(std::string ca_file);
+  explicit CurlTransport(HttpIdentity identity);
 
-  const std::string ca_file_;
+  const HttpIdentity identity_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Handle>> idle_;
 };

@@ -22,6 +22,7 @@ struct S3Reply {
   std::string body = {};
   std::string etag = {}, date = {}, server = {};  // Headers.
   std::string region = {};                        // x-amz-bucket-region.
+  int retry_after_s = 0;                          // Retry-After; 0: none was told.
   int64_t content_bytes = -1;
 };
 

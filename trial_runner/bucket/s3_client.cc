@@ -64,7 +64,7 @@ Result<std::shared_ptr<S3Client>> S3Client::Make(const std::string& bucket) {
   const AwsSurroundings surroundings = RealAwsSurroundings();
   TUNE_ASSIGN_OR_RETURN(S3Settings settings, ReadS3Settings(surroundings));
   TUNE_ASSIGN_OR_RETURN(std::shared_ptr<HttpTransport> transport,
-                        CurlTransport::Make(settings.ca_file));
+                        CurlTransport::Make({settings.ca_file}));
   auto credentials = std::make_shared<S3CredentialSource>(surroundings, settings, transport, clock);
   return std::make_shared<S3Client>(
       bucket, Parts{std::move(settings), std::move(transport), std::move(credentials), clock,
@@ -76,7 +76,7 @@ Result<std::shared_ptr<S3Client>> S3Client::MakeWithout(const std::string& bucke
   static const RealClock clock;
   const Result<S3Settings> settings = ReadS3Settings(RealAwsSurroundings());
   TUNE_ASSIGN_OR_RETURN(std::shared_ptr<HttpTransport> transport,
-                        CurlTransport::Make(settings.ok() ? settings->ca_file : ""));
+                        CurlTransport::Make({settings.ok() ? settings->ca_file : ""}));
   return std::make_shared<S3Client>(bucket, Parts{{},
                                                   std::move(transport),
                                                   nullptr,

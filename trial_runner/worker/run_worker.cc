@@ -119,7 +119,7 @@ Status FindLeaving(const WorkerOptions& options, Prepared& prepared) {
   TUNE_ASSIGN_OR_RETURN(const NoticeName name, ParseNotice(options.notice));
   std::shared_ptr<HttpTransport> transport;
   if (name.kind == NoticeKind::kEc2 || name.kind == NoticeKind::kGce) {
-    Result<std::unique_ptr<CurlTransport>> made = CurlTransport::Make("");
+    Result<std::unique_ptr<CurlTransport>> made = CurlTransport::Make({});
     if (!made.ok()) return InvalidArgument("--notice: " + made.status().message());
     transport = *std::move(made);
   }

@@ -15,6 +15,7 @@
 #include "core/posix/private_folder.h"
 #include "core/posix/real_clock.h"
 #include "tuner/engines/command_engine.h"
+#include "tuner/engines/kubernetes_engine.h"
 #include "tuner/engines/pool_book.h"
 #include "tuner/engines/slurm_engine.h"
 #include "tuner/engines/ssh_engine.h"
@@ -149,6 +150,8 @@ std::vector<std::unique_ptr<Engine>> MakeEngines(const ClusterSpec& cluster,
           pool, {program_dir, state.folder(), "tune cluster " + cluster.name}, prefix));
     } else if (pool.ssh) {
       engines.push_back(MakeSshEngine(pool, {program_dir, state.folder()}, prefix));
+    } else if (pool.kubernetes) {
+      engines.push_back(MakeKubernetesEngine(pool, cluster.base_dir, state.folder(), prefix));
     } else {
       engines.push_back(MakeCommandEngine(pool, cluster.base_dir, prefix));
     }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/json.h"
 
 namespace tune {
 namespace {
@@ -48,6 +49,16 @@ void Comparison::CompareEngine(const std::string& path, const PoolSpec& is,
     Other(path + ".ssh.user", a.user, b.user);
     Other(path + ".ssh.options", a.options, b.options);
     Other(path + ".ssh.folder", a.folder, b.folder);
+  } else if (is.kubernetes) {
+    const KubernetesPoolSpec &a = *is.kubernetes, &b = *wanted.kubernetes;
+    Other(path + ".kubernetes.namespace", a.name_space, b.name_space);
+    Other(path + ".kubernetes.image", a.image, b.image);
+    Other(path + ".kubernetes.gpu_resource", a.gpu_resource, b.gpu_resource);
+    Other(path + ".kubernetes.kubeconfig", a.kubeconfig, b.kubeconfig);
+    Other(path + ".kubernetes.context", a.context, b.context);
+    Other(path + ".kubernetes.queue", a.queue, b.queue);
+    Other(path + ".kubernetes.grace", a.grace, b.grace);
+    Other(path + ".kubernetes.template", ToJson(a.pod_template), ToJson(b.pod_template));
   } else {
     const CommandPoolSpec &a = *is.command, &b = *wanted.command;
     Other(path + ".command.up", a.up, b.up);

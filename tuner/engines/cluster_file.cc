@@ -195,6 +195,39 @@ Status ReadCommands(const SpecSection& section, const PoolSpec& pool, CommandPoo
   return OkStatus();
 }
 
+Status ReadKubernetes(const SpecSection& section, const PoolSpec& pool, KubernetesPoolSpec& out) {
+  constexpr char kImage[] = "a container image with tune in it, such as registry.example/tune:1";
+  const std::string path = "pools." + pool.name;
+  TUNE_RETURN_IF_ERROR(section.CheckKeys(kKubernetesKeys));
+  TUNE_RETURN_IF_ERROR(ReadText(section, "namespace", "a namespace's name", out.name_space));
+  TUNE_RETURN_IF_ERROR(ReadText(section, "image", kImage, out.image));
+  if (out.image.empty()) {
+    return InvalidAt(pool.place, path + ".kubernetes.image: is missing; expected " + kImage);
+  }
+  TUNE_RETURN_IF_ERROR(
+      ReadText(section, "gpu_resource", "a resource such as nvidia.com/gpu", out.gpu_resource));
+  TUNE_RETURN_IF_ERROR(ReadText(section, "kubeconfig", "a kubeconfig file", out.kubeconfig));
+  TUNE_RETURN_IF_ERROR(ReadText(section, "context", "a context of the kubeconfig", out.context));
+  TUNE_RETURN_IF_ERROR(ReadText(section, "queue", "a queue of Kueue", out.queue));
+  TUNE_RETURN_IF_ERROR(section.ReadDuration("grace", out.grace));
+  out.pod_template = Value::MakeMap();
+  if (const Value* const pod = section.Find("template")) {
+    constexpr char kPod[] = "a pod template such as {spec: {nodeSelector: {disk: fast}}}";
+    if (!pod->is_map()) return section.Expected(*pod, "template", kPod);
+    for (const MapEntry& entry : pod->AsMap()) {
+      const bool is_known = entry.key == "metadata" || entry.key == "spec";
+      if (!is_known || !entry.value.is_map()) {
+        return section.Expected(entry.value, "template", kPod);
+      }
+    }
+    out.pod_template = *pod;
+  }
+  if (pool.worker.is_known()) return OkStatus();
+  return InvalidAt(pool.place, path +
+                                   ".worker: Kubernetes is asked for a number of CPUs and GPUs; "
+                                   "expected numbers, not all");
+}
+
 Status ReadEngine(const SpecSection& section, const std::string& path, PoolSpec& pool) {
   std::vector<std::string_view> found;
   for (const std::string_view key : kEngineKeys) {
@@ -202,7 +235,7 @@ Status ReadEngine(const SpecSection& section, const std::string& path, PoolSpec&
   }
   if (found.size() != 1) {
     return InvalidAt(pool.place, path + (found.empty() ? ": has no engine" : ": has two engines") +
-                                     "; expected one of slurm, ssh and command");
+                                     "; expected one of slurm, ssh, command and kubernetes");
   }
   TUNE_ASSIGN_OR_RETURN(
       const SpecSection engine,
@@ -210,6 +243,7 @@ Status ReadEngine(const SpecSection& section, const std::string& path, PoolSpec&
   TUNE_RETURN_IF_ERROR(ReadWorker(section, path, found[0] == "ssh", pool.worker));
   if (found[0] == "slurm") return ReadSlurm(engine, pool, pool.slurm.emplace());
   if (found[0] == "ssh") return ReadSsh(engine, pool, pool.ssh.emplace());
+  if (found[0] == "kubernetes") return ReadKubernetes(engine, pool, pool.kubernetes.emplace());
   return ReadCommands(engine, pool, pool.command.emplace());
 }
 
@@ -223,7 +257,7 @@ Result<PoolSpec> ReadPool(const MapEntry& entry) {
                      "pools: read '" + entry.key + "', expected " + kEngineNameWhat);
   }
   TUNE_ASSIGN_OR_RETURN(const SpecSection section, SpecSection::Open(&entry.value, path));
-  TUNE_RETURN_IF_ERROR(section.CheckKeys(kPoolKeys, kPoolKeysLater));
+  TUNE_RETURN_IF_ERROR(section.CheckKeys(kPoolKeys));
   TUNE_RETURN_IF_ERROR(ReadEngine(section, path, pool));
   const int64_t most = pool.ssh ? static_cast<int64_t>(pool.ssh->hosts.size()) : kPoolWorkersMax;
   pool.max = pool.ssh ? most : kPoolMax;

@@ -1,5 +1,5 @@
-// cluster.yaml to ClusterSpec: a head, and pools of workers that an engine gives (Slurm, SSH, or
-// commands of one's own).
+// cluster.yaml to ClusterSpec: a head, and pools of workers that an engine gives (Slurm,
+// Kubernetes, SSH, or commands of one's own).
 //
 // Thread rule: pure functions, but for ReadClusterFile.
 #pragma once
@@ -55,12 +55,23 @@ struct CommandPoolSpec {
   std::vector<std::string> log;  // Empty: no log can be had.
 };
 
+struct KubernetesPoolSpec {
+  std::string name_space;  // Empty: the one of the context, or of the pod.
+  std::string image;
+  std::string gpu_resource = "nvidia.com/gpu";
+  std::string kubeconfig, context;  // Empty: as kubectl finds them.
+  std::string queue;                // Kueue's local queue; empty: none.
+  Duration grace = Seconds(60);     // From SIGTERM until a pod is killed.
+  Value pod_template;               // A pod template that ours is laid over; a map.
+};
+
 struct PoolSpec {
   std::string name;
   // One of these.
   std::optional<SlurmPoolSpec> slurm;
   std::optional<SshPoolSpec> ssh;
   std::optional<CommandPoolSpec> command;
+  std::optional<KubernetesPoolSpec> kubernetes;
 
   WorkerShape worker;
   int64_t min = 0;
@@ -70,7 +81,9 @@ struct PoolSpec {
   bool spot = false;                     // Its machines may be taken away at any time.
   Place place;                           // In the file.
 
-  const char* engine() const { return slurm ? "slurm" : ssh ? "ssh" : "command"; }
+  const char* engine() const {
+    return slurm ? "slurm" : ssh ? "ssh" : kubernetes ? "kubernetes" : "command";
+  }
 };
 
 struct ClusterSpec {

@@ -82,12 +82,28 @@ Value Command() {
   return schema;
 }
 
+Value Kubernetes() {
+  Value schema = Section(
+      kKubernetesKeys,
+      {{"namespace", About(Type("string"), "Default: the context's")},
+       {"image", About(Type("string"), "A container image with tune in it")},
+       {"gpu_resource", About(Type("string"), "Default: nvidia.com/gpu")},
+       {"kubeconfig", About(Type("string"), "Default: as kubectl finds it, or the pod's account")},
+       {"context", About(Type("string"), "Of the kubeconfig; default: its current one")},
+       {"queue", About(Type("string"), "A local queue of Kueue")},
+       {"grace", About(Ref("duration"), "Until a pod that is to end is killed; default: 1m")},
+       {"template", About(Type("object"), "A pod template (metadata, spec) for all workers")}},
+      "Workers are Jobs of Kubernetes");
+  schema.Set("required", List({Value("image")}));
+  return schema;
+}
+
 Value Worker() {
   return Section(kPoolWorkerKeys,
                  {{"cpus", Count(1, "CPUs; default: 1, over SSH all")},
                   {"gpus", Count(0, "GPUs; default: 0, over SSH all")},
                   {"gpu_memory", About(Ref("bytes"), "Of each GPU, such as 80GiB")},
-                  {"memory", About(Ref("bytes"), "What Slurm is asked for, such as 64GiB")}},
+                  {"memory", About(Ref("bytes"), "What the engine is asked for, such as 64GiB")}},
                  "What each worker has");
 }
 
@@ -97,6 +113,7 @@ Value Pool() {
       {{"slurm", Slurm()},
        {"ssh", Ssh()},
        {"command", Command()},
+       {"kubernetes", Kubernetes()},
        {"worker", Worker()},
        {"min", Integer(0, "So many workers are always there; default: 0")},
        {"max", Integer(1, "No more than these; default: 8, over SSH one for each host")},

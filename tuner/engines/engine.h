@@ -1,5 +1,5 @@
-// What gives machines to a pool: Slurm, SSH, or commands of one's own. Machines are known by the
-// names that we give them.
+// What gives machines to a pool: Slurm, Kubernetes, SSH, or commands of one's own. Machines are
+// known by the names that we give them.
 //
 // Thread rule: one thread at a time; calls may take long. CallOff() and Cancel() from any thread.
 #pragma once

@@ -109,12 +109,20 @@ TEST(ClusterFile, MistakeIsToldWithItsPlaceAndWhatIsExpected) {
   EXPECT_EQ(Error(Ssh("    worker: {cpus: many}\n")),
             "lab.yaml:4:20: pools.lab.worker.cpus: read 'many', expected a number of 1 or more, or "
             "all");
-  EXPECT_EQ(Error(Ssh("    kubernetes: {image: i}\n")),
-            "lab.yaml:4:5: 'pools.lab.kubernetes' is not supported yet");
-  EXPECT_EQ(Error("pools: {lab: {max: 3}}\n"),
-            "lab.yaml:1:9: pools.lab: has no engine; expected one of slurm, ssh and command");
+  const auto kubernetes = [](const std::string& what) {
+    return "pools: {lab: {kubernetes: " + what + "}}\n";
+  };
+  EXPECT_THAT(Error(kubernetes("{namespace: a}")),
+              ::testing::HasSubstr("pools.lab.kubernetes.image: is missing; expected a container"));
+  EXPECT_THAT(Error(kubernetes("{image: i, template: {kind: Pod}}")),
+              ::testing::HasSubstr("expected a pod template such as {spec: {nodeSelector:"));
+  EXPECT_THAT(Error(kubernetes("{image: i, imag: j}")), ::testing::HasSubstr("'image'"));
+  EXPECT_EQ(
+      Error("pools: {lab: {max: 3}}\n"),
+      "lab.yaml:1:9: pools.lab: has no engine; expected one of slurm, ssh, command and kubernetes");
   EXPECT_EQ(Error("pools: {lab: {ssh: {hosts: [a]}, slurm: {}}}\n"),
-            "lab.yaml:1:9: pools.lab: has two engines; expected one of slurm, ssh and command");
+            "lab.yaml:1:9: pools.lab: has two engines; expected one of slurm, ssh, command and "
+            "kubernetes");
   EXPECT_EQ(Error("pools: {lab: {ssh: {hosts: [a, b, a]}}}\n"),
             "lab.yaml:1:28: pools.lab.ssh.hosts: read a list, expected each host once, and not a "
             "twice");

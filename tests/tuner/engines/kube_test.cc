@@ -1,0 +1,330 @@
+// Kubernetes without a cluster: what a kubeconfig says, what is sent, and what answers mean.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "tests/tuner/temp_folder.h"
+#include "tuner/engines/kube_api.h"
+#include "tuner/engines/kube_config.h"
+#include "tuner/engines/kube_objects.h"
+
+namespace tune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Value Json(const std::string& text) {
+  const Result<Value> value = ParseJson(text);
+  EXPECT_TRUE(value.ok()) << value.status().message() << "\n" << text;
+  return value.ok() ? *value : Value();
+}
+
+// ---- who is asked, and as whom
+
+const char kConfig[] = R"(
+apiVersion: v1
+kind: Config
+current-context: lab
+contexts:
+- {name: lab, context: {cluster: one, user: ada, namespace: vision}}
+- {name: other, context: {cluster: two, user: plugin}}
+- {name: blind, context: {cluster: blind, user: ada}}
+clusters:
+- {name: one, cluster: {server: "https://10.0.0.1:6443/", certificate-authority-data: Y2EK}}
+- {name: two, cluster: {server: "https://two", certificate-authority: two.pem}}
+- {name: blind, cluster: {server: "https://x", insecure-skip-tls-verify: true}}
+users:
+- {name: ada, user: {client-certificate: ada.pem, client-key-data: a2V5}}
+- name: plugin
+  user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: ./give, args: [a], env: [{name: B, value: c}]}}
+)";
+
+TEST(KubeConfig, AContextIsItsServerItsUserAndItsNamespace) {
+  const TempFolder folder;
+  const auto read = ReadKubeConfig(kConfig, "/etc/kube/config", "", folder.path());
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->server, "https://10.0.0.1:6443");
+  EXPECT_EQ(read->name_space, "vision");
+  EXPECT_EQ(read->certificate_file, "/etc/kube/ada.pem");
+  EXPECT_EQ(ReadText(read->ca_file), "ca\n");
+  EXPECT_EQ(ReadText(read->key_file), "key");
+  struct stat info = {};
+  ASSERT_EQ(stat(read->key_file.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+}
+
+TEST(KubeConfig, WhatIsWrongIsSaidWithTheFileAndTheKey) {
+  const TempFolder folder;
+  const auto error = [&](const std::string& text, const std::string& context) {
+    return ReadKubeConfig(text, "config", context, folder.path()).status().message();
+  };
+  EXPECT_THAT(error(kConfig, "lib"),
+              HasSubstr("config: contexts: there is no 'lib'; it has lab, other, blind"));
+  EXPECT_THAT(error(kConfig, "blind"), HasSubstr("insecure-skip-tls-verify: anybody could be"));
+  EXPECT_THAT(error("kind: Config\n", ""), HasSubstr("current-context: is missing"));
+  EXPECT_THAT(error("[1]", ""), HasSubstr("is no kubeconfig"));
+  EXPECT_THAT(error("a: [", ""), HasSubstr("config:"));
+  EXPECT_THAT(FindKubeAccess(folder / "none", "", folder.path()).status().message(),
+              HasSubstr("none"));
+}
+
+TEST(KubeConfig, AProgramGivesTokensUntilTheyExpire) {
+  const TempFolder folder;
+  WriteText(folder / "give",
+            "#!/bin/sh\necho x >> \"$(dirname \"$0\")/asked\"\n"
+            "test \"$1$B\" = ac || exit 3\n"
+            "echo '{\"status\": {\"token\": \"t'$(wc -l < \"$(dirname \"$0\")/asked\")'\", "
+            "\"expirationTimestamp\": \"2026-01-01T01:00:00Z\"}}'\n");
+  ASSERT_EQ(chmod((folder / "give").c_str(), 0700), 0);
+  const auto access = ReadKubeConfig(kConfig, folder / "config", "other", folder.path());
+  ASSERT_TRUE(access.ok()) << access.status().message();
+  KubeToken token(*access);
+  const std::atomic<bool> is_cancelled = false;
+  const Instant noon{1'767'225'600'000'000};  // 2026-01-01T00:00:00Z.
+  EXPECT_EQ(*token.Get(noon, is_cancelled), "t1");
+  EXPECT_EQ(*token.Get(noon + Seconds(3000), is_cancelled), "t1");
+  EXPECT_EQ(*token.Get(noon + Seconds(3550), is_cancelled), "t2");
+  token.Refused();
+  EXPECT_EQ(*token.Get(noon, is_cancelled), "t3");
+}
+
+TEST(KubeConfig, APodsAccountIsReadAnewEachTime) {
+  const TempFolder folder;
+  WriteText(folder / "token", "one\n");
+  WriteText(folder / "namespace", "tune");
+  setenv("TUNE_SERVICE_ACCOUNT", folder.path().c_str(), 1);
+  setenv("KUBERNETES_SERVICE_HOST", "fd00::1", 1);
+  setenv("KUBERNETES_SERVICE_PORT", "443", 1);
+  setenv("HOME", folder.path().c_str(), 1);
+  const auto access = FindKubeAccess("", "", folder.path());
+  for (const char* const name :
+       {"TUNE_SERVICE_ACCOUNT", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"}) {
+    unsetenv(name);
+  }
+  ASSERT_TRUE(access.ok()) << access.status().message();
+  EXPECT_EQ(access->server, "https://[fd00::1]:443");
+  EXPECT_EQ(access->name_space, "tune");
+  KubeToken token(*access);
+  const std::atomic<bool> is_cancelled = false;
+  EXPECT_EQ(*token.Get(Instant{}, is_cancelled), "one");
+  WriteText(folder / "token", "two\n");
+  EXPECT_EQ(*token.Get(Instant{}, is_cancelled), "two");
+}
+
+TEST(Base64, IsThatOfRfc4648) {
+  const std::pair<const char*, const char*> pairs[] = {{"", ""},
+                                                       {"f", "Zg=="},
+                                                       {"fo", "Zm8="},
+                                                       {"foo", "Zm9v"},
+                                                       {"foob", "Zm9vYg=="},
+                                                       {"fooba", "Zm9vYmE="},
+                                                       {"foobar", "Zm9vYmFy"}};
+  for (const auto& [bytes, text] : pairs) {
+    EXPECT_EQ(EncodeBase64(bytes), text);
+    EXPECT_EQ(DecodeBase64(text), std::string(bytes));
+  }
+  EXPECT_EQ(DecodeBase64("Zm9v\nYmFy\n"), "foobar");
+  for (const char* const bad : {"Zg", "Zg=", "Z?==", "Zg==Zg==", "===="}) {
+    EXPECT_FALSE(DecodeBase64(bad)) << bad;
+  }
+}
+
+// ---- what is asked of the server
+
+// Answers in turn, and keeps what it was asked.
+class Scripted final : public HttpTransport {
+ public:
+  explicit Scripted(std::vector<S3Reply> replies) : replies_(std::move(replies)) {}
+  S3Reply Do(const HttpExchange& exchange, const std::stop_token&) override {
+    asked.push_back(exchange.method + " " + exchange.url);
+    if (replies_.empty()) return {};
+    S3Reply reply = replies_.front();
+    replies_.erase(replies_.begin());
+    return reply;
+  }
+  std::vector<std::string> asked;
+
+ private:
+  std::vector<S3Reply> replies_;
+};
+
+S3Reply Answer(int status, const std::string& body) {
+  S3Reply reply;
+  reply.http_status = status;
+  reply.body = body;
+  return reply;
+}
+
+struct AskedApi {
+  explicit AskedApi(std::vector<S3Reply> replies) {
+    auto owned = std::make_unique<Scripted>(std::move(replies));
+    transport = owned.get();
+    KubeAccess access;
+    access.server = "https://k";
+    api = std::make_unique<KubeApi>(access, std::move(owned));
+  }
+  Scripted* transport;
+  std::unique_ptr<KubeApi> api;
+};
+
+TEST(KubeApi, AListIsReadPageByPageAndAnewWhereAPageExpired) {
+  AskedApi asked({Answer(200, R"({"metadata":{"continue":"a b"},"items":[{"n":1}]})"),
+                  Answer(410, R"({"message":"too old"})"),
+                  Answer(200, R"({"metadata":{"continue":"c"},"items":[{"n":1}]})"),
+                  Answer(200, R"({"metadata":{},"items":[{"n":2}]})")});
+  const auto items = asked.api->List("/pods?labelSelector=x", {});
+  ASSERT_TRUE(items.ok()) << items.status().message();
+  EXPECT_EQ(items->size(), 2u);
+  EXPECT_THAT(asked.transport->asked,
+              ElementsAre("GET https://k/pods?labelSelector=x&limit=500",
+                          "GET https://k/pods?labelSelector=x&limit=500&continue=a%20b",
+                          "GET https://k/pods?labelSelector=x&limit=500",
+                          "GET https://k/pods?labelSelector=x&limit=500&continue=c"));
+}
+
+TEST(KubeApi, WhatIsBusyOrBrokeIsAskedAgainAndWhatIsRefusedIsNot) {
+  AskedApi busy({Answer(429, "{}"), Answer(0, ""), Answer(503, "no"), Answer(201, "{}")});
+  EXPECT_EQ(busy.api->Do("POST", "/x", Value::MakeMap(), {})->http_status, 201);
+  AskedApi refused({Answer(403, R"({"message":"pods is forbidden"})"), Answer(200, "{}")});
+  EXPECT_EQ(refused.api->Get("/x", {})->http_status, 403);
+  EXPECT_EQ(refused.transport->asked.size(), 1u);
+  AskedApi unknown({Answer(401, "{}"), Answer(200, "{}")});
+  EXPECT_EQ(unknown.api->Get("/x", {})->http_status, 200) << "its token may have been exchanged";
+}
+
+TEST(KubeApi, ARefusalIsToldInTheServersWords) {
+  const auto told = [](int status, const std::string& message) {
+    KubeReply reply;
+    reply.http_status = status;
+    reply.body = Json("{\"message\": \"" + message + "\"}");
+    return KubeRefusal(reply);
+  };
+  EXPECT_EQ(told(403, "exceeded quota: few").code(), StatusCode::kResourceExhausted);
+  const Status forbidden = told(403, "User 'a' cannot create resource 'jobs'");
+  EXPECT_EQ(forbidden.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(forbidden.message(), HasSubstr("cannot create resource 'jobs'"));
+  EXPECT_EQ(told(404, "namespaces 'x' not found").code(), StatusCode::kNotFound);
+  EXPECT_EQ(told(422, "invalid").code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(told(500, "etcd").code(), StatusCode::kUnavailable);
+}
+
+// ---- what Kubernetes is told
+
+PoolSpec Pool(const std::string& kubernetes, const std::string& worker = "{cpus: 4, gpus: 1}") {
+  std::string text = "{\"pools\": {\"burst\": {\"kubernetes\": " + kubernetes + "}}}";
+  Result<ClusterSpec> cluster = InterpretCluster(Json(text), "lab.yaml", "/");
+  EXPECT_TRUE(cluster.ok()) << cluster.status().message();
+  PoolSpec pool = cluster.ok() ? cluster->pools[0] : PoolSpec{};
+  pool.worker.cpus = 4;
+  pool.worker.gpus = worker.find("gpus: 1") != std::string::npos ? 1 : 0;
+  pool.worker.memory_bytes = 1 << 30;
+  return pool;
+}
+
+TEST(KubeObjects, AWorkerIsAJobThatIsNotTriedAgainAndWhoseTokenIsInNoField) {
+  const PoolSpec pool = Pool(R"({"image": "i:1", "queue": "team", "grace": "90s"})");
+  const Value job = KubeJob(pool, "lab-1-burst-", "lab-1-burst-7", "h:1", {"head", "uid-1"});
+  const std::string text = ToJson(job);
+  EXPECT_EQ(KubeText(job, "metadata.name"), "lab-1-burst-7");
+  EXPECT_EQ(job.Find("metadata")->Find("labels")->Find("tune.pool")->AsString(), "lab-1-burst");
+  EXPECT_THAT(text, HasSubstr(R"("kueue.x-k8s.io/queue-name":"team")"));
+  EXPECT_THAT(text, HasSubstr(R"("kind":"Deployment","name":"head","uid":"uid-1")"));
+  EXPECT_EQ(KubeField(job, "spec.backoffLimit")->AsInt(), 0);
+  EXPECT_THAT(text,
+              HasSubstr(R"([{"action":"Ignore","onPodConditions":[{"type":"DisruptionTarget")"));
+  EXPECT_EQ(KubeField(job, "spec.template.spec.terminationGracePeriodSeconds")->AsInt(), 90);
+  EXPECT_EQ(KubeText(job, "spec.template.spec.restartPolicy"), "Never");
+  const Value& container = KubeField(job, "spec.template.spec.containers")->AsList()[0];
+  EXPECT_EQ(ToJson(*KubeField(container, "resources.limits")),
+            R"({"cpu":"4","memory":"1073741824","nvidia.com/gpu":"1"})");
+  const Value secret = KubeSecret("lab-1-burst-", "lab-1-burst-7", "tune1_key", "uid-2");
+  EXPECT_THAT(ToJson(secret), HasSubstr(R"("kind":"Job","name":"lab-1-burst-7","uid":"uid-2")"));
+  EXPECT_EQ(DecodeBase64(KubeText(secret, "data.token")), "tune1_key");
+}
+
+TEST(KubeObjects, ATemplateAddsToThePodAndTakesNothingOfOurs) {
+  const PoolSpec pool = Pool(R"({"image": "i:1", "template": {"metadata": {"labels": {"team": "v"}},
+    "spec": {"nodeSelector": {"disk": "fast"}, "restartPolicy": "Always",
+      "tolerations": [{"key": "gpu"}], "volumes": [{"name": "data"}],
+      "containers": [{"name": "worker", "image": "other", "env": [{"name": "A", "value": "b"}],
+                      "volumeMounts": [{"name": "data", "mountPath": "/data"}]},
+                     {"name": "side", "image": "s"}]}}})");
+  const Value job = KubeJob(pool, "p-", "p-1", "h:1", {});
+  const Value& pod = *KubeField(job, "spec.template");
+  EXPECT_EQ(KubeText(pod, "spec.nodeSelector.disk"), "fast");
+  EXPECT_EQ(KubeText(pod, "spec.restartPolicy"), "Never");
+  EXPECT_EQ(KubeText(pod, "metadata.labels.team"), "v");
+  EXPECT_EQ(KubeField(pod, "spec.volumes")->AsList().size(), 2u);
+  const Value::List& containers = KubeField(pod, "spec.containers")->AsList();
+  ASSERT_EQ(containers.size(), 2u);
+  EXPECT_EQ(KubeText(containers[0], "image"), "i:1");
+  EXPECT_EQ(KubeField(containers[0], "volumeMounts")->AsList().size(), 2u);
+  EXPECT_EQ(KubeField(containers[0], "env")->AsList().size(), 1u);
+  EXPECT_EQ(KubeField(containers[0], "command")->AsList()[0], Value("sh"));
+  EXPECT_EQ(KubeText(containers[1], "name"), "side");
+}
+
+// ---- what it tells
+
+TEST(KubeObjects, AMachineIsWhatItsJobAndItsLatestPodTell) {
+  const auto job = [](const std::string& name, const std::string& rest = "") {
+    return Json("{\"metadata\": {\"name\": \"" + name + "\"}" + (rest.empty() ? "" : ", ") + rest +
+                "}");
+  };
+  const auto pod = [](const std::string& of, const std::string& at, const std::string& status) {
+    return Json("{\"metadata\": {\"creationTimestamp\": \"" + at +
+                "\", \"labels\": {\"batch.kubernetes.io/job-name\": \"" + of +
+                "\"}}, \"status\": " + status + "}");
+  };
+  const std::vector<Value> jobs = {
+      job("p-1"),
+      job("p-2"),
+      job("p-3", R"("status": {"conditions": [{"type": "Failed", "status": "True",
+                 "reason": "BackoffLimitExceeded", "message": "reached"}]})"),
+      job("p-4"),
+      job("p-5"),
+      job("p-6", R"("spec": {"suspend": true})"),
+      Json(R"({"metadata": {"name": "p-7", "deletionTimestamp": "t"},
+               "status": {"conditions": [{"type": "Complete", "status": "True"}]}})"),
+      job("other-1")};
+  const std::vector<Value> pods = {
+      pod("p-1", "2026-01-01T00:00:00Z", R"({"phase": "Failed"})"),
+      pod("p-1", "2026-01-01T00:01:00Z", R"({"phase": "Running"})"),
+      pod("p-2", "t", R"({"phase": "Pending", "conditions": [{"type": "PodScheduled",
+          "status": "False", "reason": "Unschedulable", "message": "0/2 nodes are available"}]})"),
+      pod("p-3", "t", R"({"phase": "Failed", "containerStatuses": [{"state": {"terminated":
+          {"exitCode": 137, "reason": "OOMKilled"}}}]})"),
+      pod("p-4", "t", R"({"phase": "Pending", "containerStatuses": [{"state": {"waiting":
+          {"reason": "ImagePullBackOff", "message": "no such image"}}}]})")};
+  const std::vector<Value> events = {
+      Json(R"({"type": "Warning", "reason": "FailedCreate", "message": "exceeded quota",
+               "lastTimestamp": "2", "involvedObject": {"name": "p-5"}})"),
+      Json(R"({"type": "Warning", "reason": "Old", "message": "word",
+               "lastTimestamp": "1", "involvedObject": {"name": "p-5"}})")};
+  std::vector<std::string> told;
+  for (const Machine& machine : KubeMachines(jobs, pods, events, "p-")) {
+    constexpr const char* kStates[] = {"pending", "running", "ended"};
+    told.push_back(machine.name + " " + kStates[static_cast<int>(machine.state)] + " " +
+                   machine.reason);
+  }
+  EXPECT_THAT(told,
+              ElementsAre("p-1 running ", "p-2 pending Unschedulable: 0/2 nodes are available",
+                          "p-3 ended OOMKilled: it ended with status 137",
+                          "p-4 pending ImagePullBackOff: no such image",
+                          "p-5 pending FailedCreate: exceeded quota",
+                          "p-6 pending it is suspended, and waits in its queue",
+                          "p-7 running it is being removed"));
+}
+
+}  // namespace
+}  // namespace tune

@@ -1,0 +1,303 @@
+#include "tuner/engines/kube_config.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <ctime>
+#include <filesystem>
+#include <span>
+
+#include "core/hash.h"
+#include "core/input_error.h"
+#include "core/json.h"
+#include "core/posix/durable_file.h"
+#include "core/posix/environment.h"
+#include "core/posix/file_descriptor.h"
+#include "core/posix/read_bytes.h"
+#include "tuner/engines/program_call.h"
+#include "tuner/spec_reader.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr char kAccount[] = "/var/run/secrets/kubernetes.io/serviceaccount";
+constexpr Duration kExecPatience = Seconds(60);
+// A token whose end nobody told is asked for again after this.
+constexpr Duration kUntold = Seconds(600);
+constexpr Duration kBeforeEnd = Seconds(60);
+
+std::string TextOf(const Value* map, std::string_view key) {
+  const Value* const value = map != nullptr && map->is_map() ? map->Find(key) : nullptr;
+  return value != nullptr && value->is_string() ? value->AsString() : "";
+}
+
+// The `inner` of the entry of `list` with that name; null: there is none.
+const Value* Named(const Value& document, std::string_view list, const std::string& name,
+                   std::string_view inner) {
+  const Value* const entries = document.Find(list);
+  if (entries == nullptr || !entries->is_list()) return nullptr;
+  for (const Value& entry : entries->AsList()) {
+    if (TextOf(&entry, "name") == name) return entry.Find(inner);
+  }
+  return nullptr;
+}
+
+std::string NamesOf(const Value& document, std::string_view list) {
+  std::string names;
+  const Value* const entries = document.Find(list);
+  if (entries == nullptr || !entries->is_list()) return "none";
+  for (const Value& entry : entries->AsList()) {
+    names += (names.empty() ? "" : ", ") + TextOf(&entry, "name");
+  }
+  return names.empty() ? "none" : names;
+}
+
+class Reader {
+ public:
+  Reader(const Value& document, std::string file, const std::string& folder)
+      : document_(document), file_(std::move(file)), folder_(folder) {}
+
+  Result<KubeAccess> Read(std::string context) {
+    if (context.empty()) context = TextOf(&document_, "current-context");
+    if (context.empty()) {
+      return Wrong("current-context: is missing; name one of its contexts with context: (it has " +
+                   NamesOf(document_, "contexts") + ")");
+    }
+    const Value* const chosen = Named(document_, "contexts", context, "context");
+    if (chosen == nullptr) {
+      return Wrong("contexts: there is no '" + context + "'; it has " +
+                   NamesOf(document_, "contexts"));
+    }
+    KubeAccess access;
+    access.name_space = TextOf(chosen, "namespace");
+    TUNE_RETURN_IF_ERROR(ReadCluster(TextOf(chosen, "cluster"), access));
+    TUNE_RETURN_IF_ERROR(ReadUser(TextOf(chosen, "user"), access));
+    return access;
+  }
+
+ private:
+  Status Wrong(const std::string& what) const { return InvalidArgument(file_ + ": " + what); }
+
+  Status ReadCluster(const std::string& name, KubeAccess& access) {
+    const Value* const cluster = Named(document_, "clusters", name, "cluster");
+    if (cluster == nullptr) {
+      return Wrong("clusters: there is no '" + name + "'; it has " +
+                   NamesOf(document_, "clusters"));
+    }
+    access.server = TextOf(cluster, "server");
+    while (access.server.ends_with('/')) access.server.pop_back();
+    if (!access.server.starts_with("https://") && !access.server.starts_with("http://")) {
+      return Wrong("clusters." + name + ".server: read '" + access.server +
+                   "', expected an address such as https://10.0.0.1:6443");
+    }
+    if (const Value* const blind = cluster->Find("insecure-skip-tls-verify");
+        blind != nullptr && *blind == Value(true)) {
+      return Wrong("clusters." + name +
+                   ".insecure-skip-tls-verify: anybody could be that server, and would get the "
+                   "token with which workers join; expected certificate-authority in its place");
+    }
+    return File(*cluster, "certificate-authority", access.ca_file);
+  }
+
+  Status ReadUser(const std::string& name, KubeAccess& access) {
+    const Value* const user = Named(document_, "users", name, "user");
+    if (user == nullptr) {
+      return Wrong("users: there is no '" + name + "'; it has " + NamesOf(document_, "users"));
+    }
+    if (!user->is_map()) return OkStatus();
+    access.token = TextOf(user, "token");
+    access.token_file = Absolute(TextOf(user, "tokenFile"));
+    TUNE_RETURN_IF_ERROR(File(*user, "client-certificate", access.certificate_file));
+    TUNE_RETURN_IF_ERROR(File(*user, "client-key", access.key_file));
+    for (const char* const other : {"username", "auth-provider"}) {
+      if (user->Find(other) == nullptr) continue;
+      return Wrong("users." + name + "." + other +
+                   ": Kubernetes knows that no more; expected token, client-certificate or exec");
+    }
+    const Value* const exec = user->Find("exec");
+    return exec == nullptr ? OkStatus() : ReadExec(name, *exec, access.exec.emplace());
+  }
+
+  Status ReadExec(const std::string& name, const Value& exec, KubeExec& out) {
+    const std::string command = TextOf(&exec, "command");
+    if (command.empty()) return Wrong("users." + name + ".exec.command: is missing");
+    // A name with a folder in it begins where the file lies.
+    out.words = {command.find('/') == std::string::npos ? command : Absolute(command)};
+    out.api_version = TextOf(&exec, "apiVersion");
+    if (const Value* const arguments = exec.Find("args");
+        arguments != nullptr && arguments->is_list()) {
+      for (const Value& one : arguments->AsList()) {
+        if (!one.is_string()) return Wrong("users." + name + ".exec.args: expected texts");
+        out.words.push_back(one.AsString());
+      }
+    }
+    if (const Value* const set = exec.Find("env"); set != nullptr && set->is_list()) {
+      for (const Value& one : set->AsList()) {
+        out.environment.push_back(TextOf(&one, "name") + "=" + TextOf(&one, "value"));
+      }
+    }
+    return OkStatus();
+  }
+
+  std::string Absolute(const std::string& path) const {
+    return path.empty() ? "" : (fs::path(file_).parent_path() / path).lexically_normal().string();
+  }
+
+  // `key`: names a file, or `key`-data holds it.
+  Status File(const Value& map, const std::string& key, std::string& path) {
+    path = Absolute(TextOf(&map, key));
+    const std::string data = TextOf(&map, key + "-data");
+    if (data.empty()) return OkStatus();
+    const std::optional<std::string> bytes = DecodeBase64(data);
+    if (!bytes) return Wrong(key + "-data: expected base64");
+    path = folder_ + "/" + key + "-" + HashToHex(Xxh64(*bytes)) + ".pem";
+    const FileDescriptor file(
+        open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!file.is_open()) return ErrnoStatus("cannot write", path);
+    return WriteAll(file.get(), std::as_bytes(std::span(*bytes)), path);
+  }
+
+  const Value& document_;
+  const std::string file_;
+  const std::string& folder_;
+};
+
+// As every pod finds it.
+std::optional<KubeAccess> InCluster() {
+  const std::string host = EnvironmentText("KUBERNETES_SERVICE_HOST");
+  const std::string port = EnvironmentText("KUBERNETES_SERVICE_PORT");
+  const std::string root = EnvironmentText("TUNE_SERVICE_ACCOUNT");  // For tests.
+  const std::string account = root.empty() ? kAccount : root;
+  std::error_code error;
+  if (host.empty() || port.empty() || !fs::exists(account + "/token", error)) return std::nullopt;
+  KubeAccess access;
+  const bool is_v6 = host.find(':') != std::string::npos;
+  access.server = "https://" + (is_v6 ? "[" + host + "]" : host) + ":" + port;
+  access.token_file = account + "/token";
+  access.ca_file = account + "/ca.crt";
+  access.name_space = ReadBytes(account + "/namespace");
+  return access;
+}
+
+// "2026-11-29T08:00:00Z"; nothing: it is no such text.
+std::optional<Instant> ReadTime(const std::string& text) {
+  std::tm parts = {};
+  if (strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr) return std::nullopt;
+  return Instant{static_cast<int64_t>(timegm(&parts)) * 1'000'000};
+}
+
+}  // namespace
+
+std::optional<std::string> DecodeBase64(std::string_view text) {
+  std::string bytes;
+  uint32_t held = 0;
+  int bits = 0;
+  size_t padding = 0, count = 0;
+  for (const char c : text) {
+    if (c == '\n' || c == '\r' || c == ' ' || c == '\t') continue;
+    ++count;
+    if (c == '=') {
+      ++padding;
+      continue;
+    }
+    const size_t digit = std::string_view(kDigits).find(c);
+    if (digit == std::string_view::npos || padding > 0) return std::nullopt;
+    held = (held << 6) | static_cast<uint32_t>(digit);
+    bits += 6;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes += static_cast<char>((held >> bits) & 0xff);
+  }
+  if (count % 4 != 0 || padding > 2) return std::nullopt;
+  return bytes;
+}
+
+std::string EncodeBase64(std::string_view bytes) {
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t group = 0;
+    for (size_t j = 0; j < 3; ++j) {
+      group = (group << 8) | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0u);
+    }
+    for (size_t j = 0; j < 4; ++j) {
+      const bool is_there = i + (j == 0 ? 0 : j - 1) < bytes.size();
+      text += is_there ? kDigits[(group >> (18 - 6 * j)) & 63] : '=';
+    }
+  }
+  return text;
+}
+
+Result<KubeAccess> ReadKubeConfig(std::string_view text, const std::string& file,
+                                  const std::string& context, const std::string& folder) {
+  const Result<Value> document = ParseYaml(text);
+  if (!document.ok()) return InFile(file, document.status());
+  if (!document->is_map()) return InvalidArgument(file + ": is no kubeconfig; expected a map");
+  return Reader(*document, file, folder).Read(context);
+}
+
+Result<KubeAccess> FindKubeAccess(const std::string& kubeconfig, const std::string& context,
+                                  const std::string& folder) {
+  std::string file = kubeconfig;
+  if (file.empty()) {
+    const std::string named = EnvironmentText("KUBECONFIG");
+    file = named.substr(0, named.find(':'));
+  }
+  if (file.empty()) {
+    const std::string usual = EnvironmentText("HOME") + "/.kube/config";
+    std::error_code error;
+    if (fs::exists(usual, error)) file = usual;
+  }
+  if (file.empty()) {
+    if (std::optional<KubeAccess> own = InCluster()) return *std::move(own);
+    return InvalidArgument(
+        "no Kubernetes is known here: expected kubeconfig: FILE, KUBECONFIG, ~/.kube/config, or "
+        "the service account of a pod");
+  }
+  TUNE_ASSIGN_OR_RETURN(const std::string text, ReadDocumentText(file, "a kubeconfig"));
+  return ReadKubeConfig(text, file, context, folder);
+}
+
+Result<std::string> KubeToken::Get(Instant now, const std::atomic<bool>& is_cancelled) {
+  if (!access_.token_file.empty()) {
+    std::string token = ReadBytes(access_.token_file);
+    while (token.ends_with('\n')) token.pop_back();
+    if (!token.empty()) return token;
+    return Unavailable("cannot read " + access_.token_file);
+  }
+  if (!access_.exec) return access_.token;
+  if (!given_.empty() && now + kBeforeEnd < expires_) return given_;
+  TUNE_ASSIGN_OR_RETURN(const std::string text, Ask(is_cancelled));
+  const Result<Value> answer = ParseJson(text);
+  const Value* const status = answer.ok() && answer->is_map() ? answer->Find("status") : nullptr;
+  std::string token = TextOf(status, "token");
+  if (token.empty()) {
+    return FailedPrecondition(access_.exec->words[0] +
+                              ": gave no token; expected an ExecCredential with status.token");
+  }
+  expires_ = ReadTime(TextOf(status, "expirationTimestamp")).value_or(now + kUntold);
+  given_ = token;
+  return token;
+}
+
+Result<std::string> KubeToken::Ask(const std::atomic<bool>& is_cancelled) {
+  ProgramCall call;
+  call.words = access_.exec->words;
+  call.environment = access_.exec->environment;
+  Value about = Value::MakeMap();
+  about.Set("kind", "ExecCredential");
+  about.Set("apiVersion", access_.exec->api_version);
+  Value spec = Value::MakeMap();
+  spec.Set("interactive", false);
+  about.Set("spec", std::move(spec));
+  call.environment.push_back("KUBERNETES_EXEC_INFO=" + ToJson(about));
+  call.patience = kExecPatience;
+  TUNE_ASSIGN_OR_RETURN(const CallAnswer answer, CallProgram(call, is_cancelled));
+  if (answer.is_good()) return answer.out;
+  return FailedPrecondition(call.words[0] + ": " + answer.Reason());
+}
+
+}  // namespace tune
