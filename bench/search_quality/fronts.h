@@ -27,7 +27,5 @@ struct FrontFunction {
 };
 
 std::span<const FrontFunction> FrontFunctions();
-// Null for a name that is not there.
-const FrontFunction* FindFrontFunction(std::string_view name);
 
 }  // namespace tune

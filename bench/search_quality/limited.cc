@@ -149,10 +149,4 @@ const std::vector<LimitedFunction>& All() {
 
 std::span<const LimitedFunction> LimitedFunctions() { return All(); }
 
-const LimitedFunction* FindLimitedFunction(std::string_view name) {
-  const auto found = std::find_if(All().begin(), All().end(),
-                                  [&](const LimitedFunction& one) { return one.name == name; });
-  return found == All().end() ? nullptr : &*found;
-}
-
 }  // namespace tune

@@ -31,7 +31,5 @@ struct LimitedFunction {
 };
 
 std::span<const LimitedFunction> LimitedFunctions();
-// Null for a name that is not there.
-const LimitedFunction* FindLimitedFunction(std::string_view name);
 
 }  // namespace tune
