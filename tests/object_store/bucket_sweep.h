@@ -22,6 +22,12 @@
 
 namespace tune::testing {
 
+// Of the environment.
+inline uint64_t NumberFrom(const char* name, uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
 class BucketSweep : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -28,11 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::IsEmpty;
 
-uint64_t NumberFrom(const char* name, uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
 constexpr char kEndless[] = "failure: {max_failures: -1, backoff: 0s}\n";
 
 class KillInBucket : public BucketSweep {

@@ -29,11 +29,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::IsEmpty;
 
-uint64_t NumberFrom(const char* name, uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
 // A namespace with a link to ours, over which it reaches the tuner and the store, and a worker.
 class Machine {
  public:
