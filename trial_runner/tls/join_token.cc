@@ -6,13 +6,15 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base64.h"
 
 namespace tune {
 namespace {
 
 constexpr std::string_view kPrefix = "tune1_";
-constexpr std::string_view kAlphabet =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr size_t kChecksumBytes = 4;
 constexpr size_t kContentBytes = 32 + 4 + 20;
 constexpr size_t kBytes = kContentBytes + kChecksumBytes;
@@ -24,33 +26,6 @@ std::array<uint8_t, kChecksumBytes> Checksum(const uint8_t* content) {
   std::array<uint8_t, kChecksumBytes> checksum;
   std::copy_n(digest, kChecksumBytes, checksum.begin());
   return checksum;
-}
-
-std::string ToBase64Url(const std::array<uint8_t, kBytes>& bytes) {
-  std::string text;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const uint32_t three = static_cast<uint32_t>(bytes[i]) << 16 |
-                           static_cast<uint32_t>(bytes[i + 1]) << 8 | bytes[i + 2];
-    for (int shift = 18; shift >= 0; shift -= 6) text += kAlphabet[three >> shift & 63];
-  }
-  return text;
-}
-
-std::optional<std::array<uint8_t, kBytes>> FromBase64Url(std::string_view text) {
-  if (text.size() != kBytes / 3 * 4) return std::nullopt;
-  std::array<uint8_t, kBytes> bytes;
-  for (size_t i = 0; i < text.size(); i += 4) {
-    uint32_t three = 0;
-    for (size_t j = 0; j < 4; ++j) {
-      const size_t digit = kAlphabet.find(text[i + j]);
-      if (digit == std::string_view::npos) return std::nullopt;
-      three = three << 6 | static_cast<uint32_t>(digit);
-    }
-    for (size_t j = 0; j < 3; ++j) {
-      bytes[i / 4 * 3 + j] = static_cast<uint8_t>(three >> (16 - 8 * j));
-    }
-  }
-  return bytes;
 }
 
 }  // namespace
@@ -82,7 +57,8 @@ std::string FormatJoinToken(const JoinToken& token) {
   out = std::copy(token.secret.begin(), token.secret.end(), out);
   const auto checksum = Checksum(bytes.data());
   std::copy(checksum.begin(), checksum.end(), out);
-  return std::string(kPrefix) + ToBase64Url(bytes);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return std::string(kPrefix) + EncodeBase64(text, Base64::kUrl);
 }
 
 Result<JoinToken> ParseJoinToken(std::string_view text) {
@@ -98,13 +74,12 @@ Result<JoinToken> ParseJoinToken(std::string_view text) {
                            std::to_string(kDigits + kPrefix.size()) + " characters, read " +
                            std::to_string(text.size() + kPrefix.size()) + remedy);
   }
-  const auto bytes = FromBase64Url(text);
-  if (!bytes ||
-      !std::equal(bytes->begin() + kContentBytes, bytes->end(), Checksum(bytes->data()).begin())) {
+  const std::optional<std::string> bytes = DecodeBase64(text, Base64::kUrl);
+  const auto* in = bytes ? reinterpret_cast<const uint8_t*>(bytes->data()) : nullptr;
+  if (!bytes || !std::equal(in + kContentBytes, in + kBytes, Checksum(in).begin())) {
     return InvalidArgument("--join: the token is mistyped, its checksum does not fit" + remedy);
   }
   JoinToken token;
-  const uint8_t* in = bytes->data();
   std::memcpy(token.authority.data(), in, token.authority.size());
   in += token.authority.size();
   std::memcpy(token.id.data(), in, token.id.size());

@@ -3,11 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <ctime>
 #include <filesystem>
 #include <span>
 
+#include "core/base64.h"
 #include "core/hash.h"
 #include "core/input_error.h"
 #include "core/json.h"
@@ -23,8 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr char kAccount[] = "/var/run/secrets/kubernetes.io/serviceaccount";
 constexpr Duration kExecPatience = Seconds(60);
 // A token whose end nobody told is asked for again after this.
 constexpr Duration kUntold = Seconds(600);
@@ -152,7 +150,7 @@ class Reader {
     path = Absolute(TextOf(&map, key));
     const std::string data = TextOf(&map, key + "-data");
     if (data.empty()) return OkStatus();
-    const std::optional<std::string> bytes = DecodeBase64(data);
+    const std::optional<std::string> bytes = DecodeBase64(data, Base64::kPadded);
     if (!bytes) return Wrong(key + "-data: expected base64");
     path = folder_ + "/" + key + "-" + HashToHex(Xxh64(*bytes)) + ".pem";
     const FileDescriptor file(
@@ -167,11 +165,9 @@ class Reader {
 };
 
 // As every pod finds it.
-std::optional<KubeAccess> InCluster() {
+std::optional<KubeAccess> InCluster(const std::string& account) {
   const std::string host = EnvironmentText("KUBERNETES_SERVICE_HOST");
   const std::string port = EnvironmentText("KUBERNETES_SERVICE_PORT");
-  const std::string root = EnvironmentText("TUNE_SERVICE_ACCOUNT");  // For tests.
-  const std::string account = root.empty() ? kAccount : root;
   std::error_code error;
   if (host.empty() || port.empty() || !fs::exists(account + "/token", error)) return std::nullopt;
   KubeAccess access;
@@ -192,45 +188,6 @@ std::optional<Instant> ReadTime(const std::string& text) {
 
 }  // namespace
 
-std::optional<std::string> DecodeBase64(std::string_view text) {
-  std::string bytes;
-  uint32_t held = 0;
-  int bits = 0;
-  size_t padding = 0, count = 0;
-  for (const char c : text) {
-    if (c == '\n' || c == '\r' || c == ' ' || c == '\t') continue;
-    ++count;
-    if (c == '=') {
-      ++padding;
-      continue;
-    }
-    const size_t digit = std::string_view(kDigits).find(c);
-    if (digit == std::string_view::npos || padding > 0) return std::nullopt;
-    held = (held << 6) | static_cast<uint32_t>(digit);
-    bits += 6;
-    if (bits < 8) continue;
-    bits -= 8;
-    bytes += static_cast<char>((held >> bits) & 0xff);
-  }
-  if (count % 4 != 0 || padding > 2) return std::nullopt;
-  return bytes;
-}
-
-std::string EncodeBase64(std::string_view bytes) {
-  std::string text;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t group = 0;
-    for (size_t j = 0; j < 3; ++j) {
-      group = (group << 8) | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0u);
-    }
-    for (size_t j = 0; j < 4; ++j) {
-      const bool is_there = i + (j == 0 ? 0 : j - 1) < bytes.size();
-      text += is_there ? kDigits[(group >> (18 - 6 * j)) & 63] : '=';
-    }
-  }
-  return text;
-}
-
 Result<KubeAccess> ReadKubeConfig(std::string_view text, const std::string& file,
                                   const std::string& context, const std::string& folder) {
   const Result<Value> document = ParseYaml(text);
@@ -240,7 +197,7 @@ Result<KubeAccess> ReadKubeConfig(std::string_view text, const std::string& file
 }
 
 Result<KubeAccess> FindKubeAccess(const std::string& kubeconfig, const std::string& context,
-                                  const std::string& folder) {
+                                  const std::string& folder, const std::string& account) {
   std::string file = kubeconfig;
   if (file.empty()) {
     const std::string named = EnvironmentText("KUBECONFIG");
@@ -252,7 +209,7 @@ Result<KubeAccess> FindKubeAccess(const std::string& kubeconfig, const std::stri
     if (fs::exists(usual, error)) file = usual;
   }
   if (file.empty()) {
-    if (std::optional<KubeAccess> own = InCluster()) return *std::move(own);
+    if (std::optional<KubeAccess> own = InCluster(account)) return *std::move(own);
     return InvalidArgument(
         "no Kubernetes is known here: expected kubeconfig: FILE, KUBECONFIG, ~/.kube/config, or "
         "the service account of a pod");

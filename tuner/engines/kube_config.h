@@ -32,21 +32,22 @@ struct KubeAccess {
   std::optional<KubeExec> exec;
 };
 
+// Where each pod finds its service account.
+inline constexpr char kServiceAccount[] = "/var/run/secrets/kubernetes.io/serviceaccount";
+
 // As kubectl looks for it: `kubeconfig`; where that is empty the file that KUBECONFIG names, then
-// ~/.kube/config, then the pod's service account. `context`: of the file; empty: its current one.
-// What the file holds itself (certificate-authority-data) is written into `folder`. Errors are one
-// line with the file and the key.
+// ~/.kube/config, then the pod's service account, in the folder `account`. `context`: of the file;
+// empty: its current one. What the file holds itself (certificate-authority-data) is written into
+// `folder`. Errors are one line with the file and the key.
 Result<KubeAccess> FindKubeAccess(const std::string& kubeconfig, const std::string& context,
-                                  const std::string& folder);
+                                  const std::string& folder,
+                                  const std::string& account = kServiceAccount);
 
 // ---- parts of it
 
 // The document of a kubeconfig file; paths in it begin at `base_dir`.
 Result<KubeAccess> ReadKubeConfig(std::string_view text, const std::string& file,
                                   const std::string& context, const std::string& folder);
-// RFC 4648 section 4; blanks are passed over. Nothing: it is no base64.
-std::optional<std::string> DecodeBase64(std::string_view text);
-std::string EncodeBase64(std::string_view bytes);
 
 // The token to be sent now; empty: there is none to be sent. Keeps what a program has given until
 // it expires, or is `refused`.

@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "core/base64.h"
 #include "core/utf8.h"
-#include "tuner/engines/kube_config.h"
 
 namespace tune {
 namespace {
@@ -247,7 +247,7 @@ Value KubeSecret(const std::string& prefix, const std::string& name, const std::
   return Map({{"apiVersion", "v1"},
               {"kind", "Secret"},
               {"metadata", std::move(metadata)},
-              {"data", Map({{"token", EncodeBase64(token)}})}});
+              {"data", Map({{"token", EncodeBase64(token, Base64::kPadded)}})}});
 }
 
 std::vector<Machine> KubeMachines(const std::vector<Value>& jobs, const std::vector<Value>& pods,
