@@ -235,7 +235,8 @@ void AddQueue(Commands& commands) {
 void AddCluster(Commands& commands) {
   const auto [command, cluster] = commands.Add<ClusterOptions>(
       "cluster",
-      "Workers from Slurm, over SSH or by commands of your own, as many as the work needs: up "
+      "Workers from Slurm or Kubernetes, over SSH or by commands of your own, as many as the work "
+      "needs: up "
       "starts the head and its pools, status shows them, down gives all workers back.\nExample: "
       "tune cluster up cluster.yaml\nExample: tune cluster down cluster.yaml --now");
   command->add_option("action", cluster->action, "up, status or down")
