@@ -158,6 +158,19 @@ double Hypervolume(LossPoints points, const LossPoint& reference) {
   return volume;
 }
 
+LossPoint BeyondTheWorst(LossPoints points, double least) {
+  constexpr double kBeyond = 0.1;
+  TUNE_CHECK(!points.empty());
+  LossPoint reference = points[0];
+  for (size_t k = 0; k < reference.size(); ++k) {
+    const auto [best, worst] =
+        std::minmax_element(points.begin(), points.end(),
+                            [k](const LossPoint& a, const LossPoint& b) { return a[k] < b[k]; });
+    reference[k] = (*worst)[k] + std::max(kBeyond * ((*worst)[k] - (*best)[k]), least);
+  }
+  return reference;
+}
+
 std::vector<double> HypervolumeContributions(LossPoints points, const LossPoint& reference) {
   std::vector<double> contributions;
   std::vector<LossPoint> others;

@@ -44,6 +44,11 @@ std::vector<double> CrowdingDistances(LossPoints points);
 // in the number of objectives; n log n for two.
 double Hypervolume(LossPoints points, const LossPoint& reference);
 
+// A reference where none was given: beyond the worst of each objective by a tenth of the way from
+// its best, or by `least` where that is more. Beyond the worst of the front alone did worse: its
+// ends then count for little. Requires a point.
+LossPoint BeyondTheWorst(LossPoints points, double least);
+
 // What each point adds to the hypervolume of all the others.
 std::vector<double> HypervolumeContributions(LossPoints points, const LossPoint& reference);
 

@@ -197,4 +197,11 @@ const std::vector<FrontFunction>& All() {
 
 std::span<const FrontFunction> FrontFunctions() { return All(); }
 
+const FrontFunction* FindFrontFunction(std::string_view name) {
+  const auto found = std::find_if(All().begin(), All().end(), [&](const FrontFunction& function) {
+    return function.name == name;
+  });
+  return found == All().end() ? nullptr : &*found;
+}
+
 }  // namespace tune

@@ -27,5 +27,7 @@ struct FrontFunction {
 };
 
 std::span<const FrontFunction> FrontFunctions();
+// Null for a name that is not there.
+const FrontFunction* FindFrontFunction(std::string_view name);
 
 }  // namespace tune

@@ -358,22 +358,14 @@ void GpSearcher::LookForFront(const Points& points, Outlook& outlook) const {
   }
 }
 
-// Where no reference was given: beyond the worst that trials came to by a tenth of the way from the
-// best. Beyond the worst of the front alone did worse: its ends then count for little.
 LossPoint GpSearcher::ReferenceOf(LossPoints seen) const {
-  constexpr double kBeyond = 0.1;
   constexpr double kLeastBeyond = 1e-3;  // Losses are standardised here.
   LossPoint reference(objective_count(), 1);
+  if (options_.reference.empty()) {
+    return seen.empty() ? reference : BeyondTheWorst(seen, kLeastBeyond);
+  }
   for (size_t k = 0; k < reference.size(); ++k) {
-    if (!options_.reference.empty()) {
-      reference[k] = models_[k].Seen(options_.reference[k]);
-    } else if (!seen.empty()) {
-      const auto [best, worst] =
-          std::minmax_element(seen.begin(), seen.end(),
-                              [k](const LossPoint& a, const LossPoint& b) { return a[k] < b[k]; });
-      const double range = (*worst)[k] - (*best)[k];
-      reference[k] = (*worst)[k] + std::max(kBeyond * range, kLeastBeyond);
-    }
+    reference[k] = models_[k].Seen(options_.reference[k]);
   }
   return reference;
 }

@@ -11,29 +11,13 @@
 namespace tune {
 namespace {
 
-constexpr double kBeyond = 0.1;  // Of the range, as `gp` has it.
+constexpr double kLeastBeyond = 1e-12;
 constexpr int64_t kQuarters = 4;
 
 LossPoint LossesOf(const std::vector<double>& values, const std::vector<Objective>& objectives) {
   LossPoint losses = values;
   for (size_t k = 0; k < losses.size(); ++k) losses[k] = AsLoss(losses[k], objectives[k].mode);
   return losses;
-}
-
-// As losses. Requires a trial.
-LossPoint WorstAndBeyond(const std::vector<LossPoint>& points) {
-  LossPoint reference = points[0];
-  LossPoint best = points[0];
-  for (const LossPoint& point : points) {
-    for (size_t k = 0; k < point.size(); ++k) {
-      reference[k] = std::max(reference[k], point[k]);
-      best[k] = std::min(best[k], point[k]);
-    }
-  }
-  for (size_t k = 0; k < reference.size(); ++k) {
-    reference[k] += std::max(kBeyond * (reference[k] - best[k]), 1e-12);
-  }
-  return reference;
 }
 
 bool IsEndOfQuarter(int64_t ended, int64_t of) {
@@ -109,7 +93,7 @@ FrontCourse CourseOf(const std::vector<ObjectiveValues>& trials,
   LossPoint reference;
   if (has_several) {
     course.is_reference_given = !given.empty();
-    reference = given.empty() ? WorstAndBeyond(points) : LossesOf(given, objectives);
+    reference = given.empty() ? BeyondTheWorst(points, kLeastBeyond) : LossesOf(given, objectives);
     course.reference = LossesOf(reference, objectives);  // Turned back.
   }
   std::vector<LossPoint> front;
