@@ -12,6 +12,7 @@ using ::testing::HasSubstr;
 using testing::ProgramResult;
 using testing::Query;
 using testing::RunTune;
+using testing::Succeeded;
 using testing::TestFolder;
 
 constexpr char kSpace[] =
@@ -51,6 +52,25 @@ TEST(Simulate, OneWorkerInVirtualTimeDecidesAsARealOne) {
   ASSERT_EQ(replayed.exit_status, 0) << replayed.err;
   EXPECT_EQ(OnlyRow(replayed.out).Find("trials")->AsInt(), 30);
   EXPECT_THAT(replayed.err, HasSubstr("recorded curves are shorter than the longest"));
+}
+
+TEST(Simulate, LimitsOnResultsChooseTheBestAsInARealSweep) {
+  TestFolder folder;
+  const std::string space =
+      folder.Write("space.yaml", std::string(kSpace) + "feasible: [\"loss >= 0.5\"]\n");
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", space})));
+  const ProgramResult simulated =
+      RunTune(folder, {"simulate", space, "--workers", "1", "--format", "json"});
+  ASSERT_TRUE(Succeeded(simulated));
+  const Value row = OnlyRow(simulated.out);
+  EXPECT_GE(row.Find("best_value")->AsDouble(), 0.5);
+  EXPECT_EQ(Query(folder, "select number from trials where feasible order by best_value limit 1"),
+            std::vector<std::string>{std::to_string(row.Find("best_trial")->AsInt())});
+  const std::string none =
+      folder.Write("none.yaml", std::string(kSpace) + "feasible: [\"loss >= 50\"]\n");
+  const ProgramResult infeasible = RunTune(folder, {"simulate", none, "--workers", "1"});
+  EXPECT_THAT(infeasible.out,
+              HasSubstr("NOT FEASIBLE   no trial is feasible: none kept loss >= 50"));
 }
 
 TEST(Plan, RunsNothing) {

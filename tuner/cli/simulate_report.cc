@@ -5,24 +5,31 @@
 #include <numeric>
 
 #include "core/counted.h"
+#include "core/standing.h"
 #include "tuner/cli/sweep_lookup.h"
+#include "tuner/result_limits.h"
 
 namespace tune {
 namespace {
 
 constexpr int64_t kTenths = 10;
 
+// Nothing while no trial keeps the limits on results: values that break them are not comparable.
+Value ValueOf(const Improvement& improvement) {
+  return IsFeasible(improvement.violation) ? Value(improvement.value) : Value();
+}
+
 Value BestAt(const VirtualOutcome& outcome, Duration at) {
   Value best;
   for (const Improvement& improvement : outcome.improvements) {
     if (improvement.at > at) break;
-    best = Value(improvement.value);
+    best = ValueOf(improvement);
   }
   return best;
 }
 
 Value FinalBest(const VirtualOutcome& outcome) {
-  return outcome.improvements.empty() ? Value() : Value(outcome.improvements.back().value);
+  return outcome.improvements.empty() ? Value() : ValueOf(outcome.improvements.back());
 }
 
 // All seeds of one scheduler.
@@ -144,6 +151,9 @@ void SimulateReport::PrintOne(const Simulation& simulation, const Simulated& one
       << " of trial " << best.trial.value << " at iteration " << best.iteration << ", after "
       << FormatDuration(best.at) << " and " << Counted(best.epochs, "epoch") << "\n"
       << "configuration  " << DescribeConfig(sweep.best_configuration.ToNested()) << "\n";
+  if (IsFeasible(best.violation)) return;
+  out << "NOT FEASIBLE   "
+      << Printable(NoTrialIsFeasible(simulation.spec.feasible.texts(), *best.violation)) << "\n";
 }
 
 void SimulateReport::PrintComparison(const std::vector<Simulated>& all, std::ostream& out) const {

@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "core/limits.h"
+#include "core/standing.h"
 
 namespace tune {
 namespace {
@@ -134,10 +135,16 @@ void VirtualSweep::Note(const ReportRow& report) {
   ++outcome_.epochs;
   if (!report.value) return;
   std::vector<Improvement>& improvements = outcome_.improvements;
-  const Mode mode = controller_.options().spec.mode;
-  if (!improvements.empty() && !IsBetter(*report.value, improvements.back().value, mode)) return;
+  const ExperimentSpec& spec = controller_.options().spec;
+  const Metric violation = spec.feasible.empty()
+                               ? Metric()
+                               : Metric(FindViolation(report.metrics).value_or(kViolationUnknown));
+  const bool is_better =
+      improvements.empty() || IsBetterStanding(*report.value, violation, improvements.back().value,
+                                               improvements.back().violation, spec.mode);
+  if (!is_better) return;
   improvements.push_back(
-      {now_ - kBegin, outcome_.epochs, *report.value, report.trial, report.iteration});
+      {now_ - kBegin, outcome_.epochs, *report.value, report.trial, report.iteration, violation});
 }
 
 void VirtualSweep::Deliver(WorkerId worker, const ToWorker& message) {

@@ -26,13 +26,14 @@ struct VirtualWorkers {
   WorkerCapacity capacity;  // Of each.
 };
 
-// The best value from this moment on.
+// The best value from this moment on, feasible ones first (core/standing.h).
 struct Improvement {
   Duration at;         // Since the sweep began.
   int64_t epochs = 0;  // Reported until then by all trials.
   double value = 0;
   TrialNumber trial;
   int64_t iteration = 0;
+  Metric violation = {};  // Nothing in a sweep without limits on results.
 };
 
 struct VirtualOutcome {
