@@ -80,6 +80,9 @@ class Expression {
   double Margin(std::span<const ExpressionInput> inputs) const;
   // Nothing of any other form.
   std::optional<ExpressionBound> AsBound() const;
+  // Whether it is a comparison, or made of some by `and`, `or` and `not`: true or false by its
+  // form.
+  bool IsCondition() const;
 
   // A parameter's value as an input (booleans are 1 and 0); an error when it is a text, a list, a
   // map or null and the expression uses it as a number. The input refers to `value`.

@@ -103,6 +103,12 @@ double Expression::Margin(std::span<const ExpressionInput> inputs) const {
   return std::clamp(margin, kViolationLeast, kViolationUnknown);
 }
 
+bool Expression::IsCondition() const {
+  const Op op = program_.back().op;
+  return (op >= Op::kLess && op <= Op::kOr) || op == Op::kNot || op == Op::kTextEqual ||
+         op == Op::kTextNotEqual;
+}
+
 std::optional<ExpressionBound> Expression::AsBound() const {
   std::vector<Instruction> program = program_;
   // A number may have a sign before it.

@@ -67,6 +67,10 @@ Result<ResultLimits::Limit> ResultLimits::ParseOne(const Value& text,
     names_metric = true;
     limit.variables.push_back({variable.name, false});
   }
+  if (!limit.expression.IsCondition()) {
+    return InvalidAt(text.place, "feasible: " + Quoted(limit.expression.text()) +
+                                     " compares nothing; expected such as \"latency_ms <= 20\"");
+  }
   if (names_metric) return limit;
   return InvalidAt(text.place,
                    "feasible: " + Quoted(limit.expression.text()) +
@@ -134,7 +138,7 @@ Metric ResultLimits::MarginOf(const Limit& limit, const Metrics& metrics,
       continue;
     }
     const std::optional<double> number = FindVariable(metrics, variable.name);
-    if (!number) return std::nullopt;
+    if (!number || std::isnan(*number)) return std::nullopt;
     inputs.push_back({*number});
   }
   const double margin = limit.expression.Margin(inputs);
@@ -191,7 +195,8 @@ Metrics ResultLimits::Judged(Metrics metrics, const Configuration& configuration
 std::string DescribeViolation(double violation) {
   if (violation == 0) return "feasible";
   if (violation >= kViolationUnknown) {
-    return "infeasible: a metric that a limit names was NaN or not reported";
+    return "infeasible: a metric that a limit names was NaN or not reported, or a limit came to no "
+           "number";
   }
   return "infeasible: it violates the limits by " + ShownNumber(violation);
 }
@@ -203,7 +208,7 @@ std::string NoTrialIsFeasible(const std::vector<std::string>& limits, double vio
   if (violation >= kViolationUnknown) {
     return none +
            "; of no trial is known by how much, because a metric of a limit was NaN or not "
-           "reported";
+           "reported, or a limit came to no number";
   }
   return none + "; the best is the one that violates them least, by " + ShownNumber(violation);
 }

@@ -227,6 +227,8 @@ Value OneOrMore(Value one) {
 
 Value Schema() {
   const Value texts = Object({{"type", List({"array", "null"})}, {"items", Type("string")}});
+  const Value limits =
+      Object({{"type", List({"array", "string", "null"})}, {"items", Type("string")}});
   const std::map<std::string, Value> properties = {
       {"name", About(Type("string"), "The sweep's name; default: the file's")},
       {"trainable", Trainable()},
@@ -234,7 +236,7 @@ Value Schema() {
       {"mode", OneOrMore(Object({{"enum", List({"max", "min"})}}))},
       {"metric_constraints", About(texts, "Such as \"area <= 100\": other reports are infeasible")},
       {"feasible",
-       About(texts, "Such as \"latency_ms <= 20\": results that keep to them go first")},
+       About(limits, "Such as \"latency_ms <= 20\": results that keep to them go first")},
       {"samples", Integer(-1, "How many configurations are tried; -1: no limit")},
       {"seed", Integer(0, "Of every draw; default: drawn")},
       {"space", Object({{"description", "Parameters: domains or constants; maps nest"},

@@ -63,6 +63,13 @@ TEST(ResultLimits, JudgeAReportByItsMetricsAndItsConfiguration) {
   EXPECT_THAT(limits.Margins({{"energy", 15}, {"loss", 1}}, Of(10)), ElementsAre(0.5, -0.5));
 }
 
+TEST(ResultLimits, ANaNIsInfeasibleWhateverElseALimitSays) {
+  const ResultLimits limits = Parse(R"("energy <= 20 or loss < 100")");
+  const Metrics metrics = {{"energy", std::nan("")}, {"loss", 1}};
+  EXPECT_EQ(FindViolation(limits.Judged(metrics, Of(1))), kViolationUnknown);
+  EXPECT_THAT(limits.Margins(metrics, Of(1)), ElementsAre(Metric()));
+}
+
 TEST(ResultLimits, SayNothingWhileAMetricIsMissing) {
   const ResultLimits limits = Parse(R"("loss <= 2")");
   EXPECT_EQ(FindViolation(limits.Judged({{"acc", 1}}, Of(1))), std::nullopt);
@@ -88,6 +95,10 @@ TEST(ResultLimits, AreRefusedWithTheColumnAndTheRemedy) {
   EXPECT_THAT(ErrorOf(R"(["width <= 3"])"),
               HasSubstr("'width <= 3' names parameters alone; what a configuration has to keep "
                         "stands under `constraints`"));
+  for (const char* const bare : {"loss", "loss - acc", "abs(loss)", "3"}) {
+    EXPECT_THAT(ErrorOf("[\"" + std::string(bare) + "\"]"),
+                HasSubstr("'" + std::string(bare) + "' compares nothing; expected such as"));
+  }
   EXPECT_THAT(ErrorOf(R"(["1 < 2"])"), HasSubstr("'1 < 2' names no metric"));
   EXPECT_THAT(ErrorOf(R"(["optimizer.knd == 'adam' and loss < 1"])"),
               HasSubstr("column 1 of 'optimizer.knd == 'adam' and loss < 1': 'optimizer.knd' is no "
@@ -116,7 +127,8 @@ TEST(ResultLimits, AreToldToAPersonOneByOne) {
   EXPECT_TRUE(standings[1].is_kept);
   EXPECT_EQ(DescribeViolation(0.5), "infeasible: it violates the limits by 0.5");
   EXPECT_EQ(DescribeViolation(kViolationUnknown),
-            "infeasible: a metric that a limit names was NaN or not reported");
+            "infeasible: a metric that a limit names was NaN or not reported, or a limit came to "
+            "no number");
   EXPECT_EQ(NoTrialIsFeasible(limits.texts(), 0.5),
             "no trial is feasible: none kept width * energy <= 100 and loss <= 2; the best is the "
             "one that violates them least, by 0.5");

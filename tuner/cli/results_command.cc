@@ -358,7 +358,12 @@ Status PrintCourse(const ResultsOptions& options, Database& database, std::ostre
   printer.Begin({"ended", "trial", sweep.objectives.size() > 1 ? "hypervolume" : sweep.metric});
   for (const CourseStep& step : course.steps) printer.Row({step.ended, step.trial, step.value});
   printer.End();
-  if (course.steps.empty()) err << NoBestIn(database, sweep) << "\n";
+  if (course.steps.empty()) {
+    const bool is_none_feasible = course.ended > 0 && sweep.has_limits();
+    err << (is_none_feasible ? "no trial is feasible, so nothing has a course"
+                             : NoBestIn(database, sweep))
+        << "\n";
+  }
   const std::string described = DescribeCourse(course);
   if (!described.empty()) err << described << "\n";
   return OkStatus();
