@@ -127,10 +127,13 @@ void PoolBook::Close(bool at_once) {
   is_closing_at_once_ = is_closing_at_once_ || at_once;
 }
 
+bool PoolBook::HasNothing(const PoolRecord& pool) {
+  const bool was_never_asked = pool.next_number == 1;  // No name was ever given out.
+  return was_never_asked || (pool.is_known && pool.unreachable.empty());
+}
+
 bool PoolBook::IsEmpty() const {
-  return requests_.empty() && std::all_of(pools_.begin(), pools_.end(), [](const PoolRecord& pool) {
-           return pool.is_known && pool.unreachable.empty();
-         });
+  return requests_.empty() && std::all_of(pools_.begin(), pools_.end(), &PoolBook::HasNothing);
 }
 
 bool PoolBook::IsUnreached(const WorkerRequest& request, Instant now) const {
@@ -149,7 +152,7 @@ bool PoolBook::IsEmptyButUnreached(Instant now) const {
     const PoolRecord& pool = pools_[i];
     const bool is_given_up = cluster_.pools[i].ssh && pool.unreachable_since &&
                              now >= *pool.unreachable_since + kUnreachedMax;
-    if (!(pool.is_known && pool.unreachable.empty()) && !is_given_up) return false;
+    if (!HasNothing(pool) && !is_given_up) return false;
   }
   return true;
 }

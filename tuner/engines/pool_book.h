@@ -163,6 +163,8 @@ class PoolBook {
   void OnMissing(WorkerRequest& request, Instant now);
   void OnSeen(WorkerRequest& request, const Machine& machine, Instant now);
   void OnUnlisted(size_t pool, const std::string& why, Instant now);
+  // Besides what the requests say.
+  static bool HasNothing(const PoolRecord& pool);
   bool IsUnreached(const WorkerRequest& request, Instant now) const;
   static bool IsOpen(const WorkerRequest& request);
   static bool MayAppear(const WorkerRequest& request, Instant now);
