@@ -154,6 +154,17 @@ TEST_F(KubernetesCluster, WhatDoesNotStartIsToldInKubernetessWords) {
   EXPECT_THAT(nowhere.out + nowhere.err, HasSubstr("namespaces \"nowhere\" not found"));
 }
 
+TEST_F(KubernetesCluster, OneWhoseServerIsNeverReachedCanBeTakenDownAndMended) {
+  Write(", context: nope", "    min: 1\n");
+  const ProgramResult wrong = Up({"--wait", "1s"});
+  EXPECT_EQ(wrong.exit_status, 1);
+  EXPECT_THAT(wrong.out + wrong.err, HasSubstr("there is no 'nope'; it has tests"));
+  EXPECT_TRUE(Succeeded(RunTune(folder_, {"cluster", "down"}))) << "nothing was ever asked for";
+  Write("", "    min: 1\n");
+  EXPECT_TRUE(Succeeded(Up()));
+  ExpectDownLeavesNothing();
+}
+
 TEST_F(KubernetesCluster, AQuotaIsTold) {
   Kube("POST", std::string(kSpace) + "/resourcequotas",
        R"({"metadata": {"name": "few"}, "spec": {"hard": {"pods": "1"}}})");

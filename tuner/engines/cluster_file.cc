@@ -195,6 +195,22 @@ Status ReadCommands(const SpecSection& section, const PoolSpec& pool, CommandPoo
   return OkStatus();
 }
 
+// What the worker's pod is laid over has the form that Kubernetes has: it would be replaced unseen.
+Status CheckTemplate(const Value& pod) {
+  const auto expect = [&pod](const char* part, const char* key, bool wants_list) -> Status {
+    const Value* const section = pod.Find(part);
+    const Value* const value = section != nullptr ? section->Find(key) : nullptr;
+    if (value == nullptr || (wants_list ? value->is_list() : value->is_map())) return OkStatus();
+    return InvalidAt(value->place, std::string("template.") + part + "." + key + ": read " +
+                                       Shown(*value) + ", expected " +
+                                       (wants_list ? "a list" : "a map"));
+  };
+  TUNE_RETURN_IF_ERROR(expect("metadata", "labels", false));
+  TUNE_RETURN_IF_ERROR(expect("metadata", "annotations", false));
+  TUNE_RETURN_IF_ERROR(expect("spec", "containers", true));
+  return expect("spec", "volumes", true);
+}
+
 Status ReadKubernetes(const SpecSection& section, const PoolSpec& pool, KubernetesPoolSpec& out) {
   constexpr char kImage[] = "a container image with tune in it, such as registry.example/tune:1";
   const std::string path = "pools." + pool.name;
@@ -220,6 +236,7 @@ Status ReadKubernetes(const SpecSection& section, const PoolSpec& pool, Kubernet
         return section.Expected(entry.value, "template", kPod);
       }
     }
+    TUNE_RETURN_IF_ERROR(CheckTemplate(*pod));
     out.pod_template = *pod;
   }
   if (pool.worker.is_known()) return OkStatus();

@@ -240,10 +240,12 @@ Value KubeJob(const PoolSpec& pool, const std::string& prefix, const std::string
 
 Value KubeSecret(const std::string& prefix, const std::string& name, const std::string& token,
                  const std::string& job_uid) {
-  Value owner =
-      Map({{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", name}, {"uid", job_uid}});
-  Value metadata = Map(
-      {{"name", name}, {"labels", Labels(prefix)}, {"ownerReferences", List({std::move(owner)})}});
+  Value metadata = Map({{"name", name}, {"labels", Labels(prefix)}});
+  if (!job_uid.empty()) {
+    Value owner =
+        Map({{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", name}, {"uid", job_uid}});
+    metadata.Set("ownerReferences", List({std::move(owner)}));
+  }
   return Map({{"apiVersion", "v1"},
               {"kind", "Secret"},
               {"metadata", std::move(metadata)},

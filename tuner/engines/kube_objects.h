@@ -28,7 +28,7 @@ struct KubeOwner {
 // Source of the fields: the Kubernetes API, batch/v1 Job. The token is in no field of it.
 Value KubeJob(const PoolSpec& pool, const std::string& prefix, const std::string& name,
               const std::string& connect, const KubeOwner& owner);
-// Goes with the Job of the same name.
+// Goes with the Job of the same name; an empty uid: of none yet.
 Value KubeSecret(const std::string& prefix, const std::string& name, const std::string& token,
                  const std::string& job_uid);
 

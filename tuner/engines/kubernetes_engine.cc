@@ -65,6 +65,10 @@ class KubernetesEngine final : public Engine {
           api_->Do("DELETE", Jobs() + "/" + name + "?propagationPolicy=Foreground", Value(),
                    cancelled_.get_token()));
       if (!reply.is_good() && reply.http_status != 404) return KubeRefusal(reply);
+      // It goes with the Job; but not with one that somebody has removed without what is its own.
+      TUNE_ASSIGN_OR_RETURN(const KubeReply secret, api_->Do("DELETE", Secrets() + "/" + name,
+                                                             Value(), cancelled_.get_token()));
+      if (!secret.is_good() && secret.http_status != 404) return KubeRefusal(secret);
     }
     return OkStatus();
   }
@@ -94,6 +98,7 @@ class KubernetesEngine final : public Engine {
 
  private:
   std::string Space() const { return "/api/v1/namespaces/" + space_; }
+  std::string Secrets() const { return Space() + "/secrets"; }
   std::string Pods() const { return Space() + "/pods"; }
   std::string Jobs() const { return "/apis/batch/v1/namespaces/" + space_ + "/jobs"; }
 
@@ -120,17 +125,28 @@ class KubernetesEngine final : public Engine {
     std::string token = ReadBytes(invitation.token_path);
     while (token.ends_with('\n')) token.pop_back();
     if (token.empty()) return Unavailable("cannot read " + invitation.token_path);
+    // The Secret first, since a pod that does not find it fails, or waits; then it becomes the
+    // Job's.
+    TUNE_RETURN_IF_ERROR(Keep(KubeSecret(prefix_, name, token, ""), name, stop));
     TUNE_ASSIGN_OR_RETURN(
         KubeReply job,
         api_->Do("POST", Jobs(), KubeJob(pool_, prefix_, name, invitation.connect, owner_), stop));
     if (job.http_status == 409) {  // It is there: it was asked for before.
       TUNE_ASSIGN_OR_RETURN(job, api_->Get(Jobs() + "/" + name, stop));
     }
-    if (!job.is_good()) return KubeRefusal(job);
-    const Value secret = KubeSecret(prefix_, name, token, KubeText(job.body, "metadata.uid"));
-    TUNE_ASSIGN_OR_RETURN(KubeReply kept, api_->Do("POST", Space() + "/secrets", secret, stop));
+    if (!job.is_good()) {
+      (void)api_->Do("DELETE", Secrets() + "/" + name, Value(), stop);
+      return KubeRefusal(job);
+    }
+    const std::string uid = KubeText(job.body, "metadata.uid");
+    if (uid.empty()) return Unavailable(api_->access().server + ": answered with no Job");
+    return Keep(KubeSecret(prefix_, name, token, uid), name, stop);
+  }
+
+  Status Keep(const Value& secret, const std::string& name, const std::stop_token& stop) {
+    TUNE_ASSIGN_OR_RETURN(KubeReply kept, api_->Do("POST", Secrets(), secret, stop));
     if (kept.http_status == 409) {
-      TUNE_ASSIGN_OR_RETURN(kept, api_->Do("PUT", Space() + "/secrets/" + name, secret, stop));
+      TUNE_ASSIGN_OR_RETURN(kept, api_->Do("PUT", Secrets() + "/" + name, secret, stop));
     }
     return kept.is_good() ? OkStatus() : KubeRefusal(kept);
   }

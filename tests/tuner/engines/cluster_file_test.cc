@@ -116,6 +116,10 @@ TEST(ClusterFile, MistakeIsToldWithItsPlaceAndWhatIsExpected) {
               ::testing::HasSubstr("pools.lab.kubernetes.image: is missing; expected a container"));
   EXPECT_THAT(Error(kubernetes("{image: i, template: {kind: Pod}}")),
               ::testing::HasSubstr("expected a pod template such as {spec: {nodeSelector:"));
+  EXPECT_THAT(Error(kubernetes("{image: i, template: {spec: {volumes: 3}}}")),
+              ::testing::HasSubstr("template.spec.volumes: read 3, expected a list"));
+  EXPECT_THAT(Error(kubernetes("{image: i, template: {metadata: {labels: [a]}}}")),
+              ::testing::HasSubstr("template.metadata.labels: read"));
   EXPECT_THAT(Error(kubernetes("{image: i, imag: j}")), ::testing::HasSubstr("'image'"));
   EXPECT_EQ(
       Error("pools: {lab: {max: 3}}\n"),
