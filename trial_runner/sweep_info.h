@@ -17,6 +17,26 @@ struct PackageName {
   friend bool operator==(const PackageName&, const PackageName&) = default;
 };
 
+// Data in an object store, as they were listed.
+struct DataSeen {
+  std::string url;  // "s3://bucket/prefix".
+  int64_t file_count = 0;
+  int64_t bytes = 0;
+  std::string hash;  // DataListing::content (bucket/bucket_data.h), its first digits.
+  friend bool operator==(const DataSeen&, const DataSeen&) = default;
+};
+
+// What workers need of a sweep beside its space file.
+struct OfferedToWorkers {
+  PackageName package = {};
+  // Who submitted it has its folder on another machine than the tuner's: nobody shares that.
+  bool is_elsewhere = false;
+  // As they were when the sweep began, as far as the tuner could see them.
+  std::vector<DataSeen> data = {};
+};
+
+inline constexpr size_t kDataSeenMax = 1'000;  // Of one sweep.
+
 // A sweep, as a worker has to know it before its first attempt there.
 struct SweepInfo {
   ExperimentId sweep = {};
@@ -36,6 +56,8 @@ struct SweepInfo {
   // Reports do not wait until their checkpoints are kept where they are sent to.
   bool has_async_checkpoints = false;
   bool lends_credentials = false;  // The tuner signs what its workers ask of the bucket.
+  // As they were when the sweep began, as far as the tuner could see them.
+  std::vector<DataSeen> data = {};
   friend bool operator==(const SweepInfo&, const SweepInfo&) = default;
 };
 

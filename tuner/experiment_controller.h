@@ -26,7 +26,7 @@ class ExperimentController : public SweepView {
   void RestoreSuggestions(std::vector<std::pair<TrialNumber, Configuration>> suggestions) {
     sweep_.RestoreSuggestions(std::move(suggestions));
   }
-  void Offer(const PackageName& package) { sweep_.Offer(package); }
+  void Offer(OfferedToWorkers offered) { sweep_.Offer(std::move(offered)); }
 
   // The controller itself.
   Controller& head() { return controller_; }

@@ -147,6 +147,15 @@ std::vector<std::string> DescribeDifferences(const Provenance& was, const Proven
   return lines;
 }
 
+std::vector<DataSeen> DataSeenOf(const Provenance& provenance) {
+  std::vector<DataSeen> seen;
+  for (const DataState& input : provenance.inputs) {
+    if (seen.size() == kDataSeenMax) break;
+    seen.push_back({input.folder, input.file_count, input.bytes, input.hash});
+  }
+  return seen;
+}
+
 std::vector<std::string> DescribeProgramDifferences(const Provenance& was, const Provenance& is) {
   std::vector<std::string> lines;
   if (was.data && is.data && was.data->hash != is.data->hash) {

@@ -28,8 +28,8 @@ struct DataState {
   std::string folder;
   int64_t file_count = 0;
   int64_t bytes = 0;
-  // XXH64 over "<relative path>\0<size>\n" of each file, in order of path. Of an object store: its
-  // listing's (bucket/bucket_data.h), which has the objects' ETags, too.
+  // XXH64 over "<relative path>\0<size>\n" of each file, in order of path. Of an object store:
+  // DataSeen's, which has the objects' ETags, too.
   std::string hash;
   friend bool operator==(const DataState&, const DataState&) = default;
 };
@@ -55,6 +55,9 @@ struct Provenance {
   // kVariableEntry and its name: a digit of it.
   std::map<std::string, std::string> files;
 };
+
+// What of it workers can compare with what they fetch.
+std::vector<DataSeen> DataSeenOf(const Provenance& provenance);
 
 // One line of JSON.
 std::string EncodeProvenance(const Provenance& provenance);

@@ -45,8 +45,8 @@ class Sweep {
 
   // Recovery: suggestions of earlier lives, by number, in place of asking the searcher again.
   void RestoreSuggestions(std::vector<std::pair<TrialNumber, Configuration>> suggestions);
-  // What workers that join from now on are told of the folder of programs: it decides nothing.
-  void Offer(const PackageName& package, bool is_elsewhere = false);
+  // What workers that join from now on are told of programs and data: it decides nothing.
+  void Offer(OfferedToWorkers offered) { offered_ = std::move(offered); }
 
   // ---- a step: its time, what happened, the time's limits, grants, the end
 
@@ -242,8 +242,7 @@ class Sweep {
   const TrialRecord& At(TrialNumber n) const { return trials_[static_cast<size_t>(n.value)]; }
 
   ControllerOptions options_;
-  PackageName package_;
-  bool is_elsewhere_ = false;
+  OfferedToWorkers offered_;
   std::unique_ptr<Searcher> searcher_;
   std::unique_ptr<TrialScheduler> scheduler_;
   SweepLeases held_;

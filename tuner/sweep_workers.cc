@@ -8,11 +8,6 @@
 
 namespace tune {
 
-void Sweep::Offer(const PackageName& package, bool is_elsewhere) {
-  package_ = package;
-  is_elsewhere_ = is_elsewhere;
-}
-
 SweepInfo Sweep::Info() const {
   SweepInfo info;
   info.experiment = options_.name;
@@ -25,8 +20,9 @@ SweepInfo Sweep::Info() const {
   info.trainable = ToJson(options_.spec.trainable);
   info.base_dir = options_.spec.base_dir;
   info.seed = options_.seed;
-  info.package = package_;
-  info.is_elsewhere = is_elsewhere_;
+  info.package = offered_.package;
+  info.is_elsewhere = offered_.is_elsewhere;
+  info.data = offered_.data;
   info.bucket = options_.bucket();
   info.has_async_checkpoints = options_.spec.checkpoint.is_async;
   info.lends_credentials = options_.spec.checkpoint.lends_credentials;

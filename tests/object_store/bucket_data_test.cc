@@ -115,6 +115,69 @@ TEST_F(BucketData, OneObjectIsAFileAndALargeOneComesInParts) {
   EXPECT_TRUE(ReadBytes(brought->path) == large);
 }
 
+// In the place of a network, or a store's disk, that changes bytes.
+class FlippingTransport final : public HttpTransport {
+ public:
+  FlippingTransport(std::shared_ptr<HttpTransport> transport, int times)
+      : transport_(std::move(transport)), times_(times) {}
+  S3Reply Do(const HttpExchange& exchange, const std::stop_token& stop) override {
+    if (!exchange.take || --times_ < 0) return transport_->Do(exchange, stop);
+    HttpExchange flipping = exchange;
+    bool has_flipped = false;
+    flipping.take = [&](std::string_view piece) {
+      std::string other(piece);
+      if (!std::exchange(has_flipped, true)) other[other.size() / 2] ^= 4;
+      return exchange.take(other);
+    };
+    return transport_->Do(flipping, stop);
+  }
+
+ private:
+  const std::shared_ptr<HttpTransport> transport_;
+  std::atomic<int> times_;
+};
+
+TEST_F(BucketData, BytesThatAreChangedOnTheirWayAreFetchedAgain) {
+  constexpr size_t kMebibyte = 1 << 20;
+  std::string large(21 * kMebibyte, 'x');
+  for (size_t i = 0; i < large.size(); i += 4096) large[i] = static_cast<char>(i >> 12);
+  const auto put_in_parts = [&](const std::string& key, size_t part_bytes) {
+    const Result<std::string> upload = client_->BeginUpload(key, {});
+    ASSERT_TRUE(upload.ok());
+    std::vector<S3Part> parts;
+    for (size_t at = 0; at < large.size(); at += part_bytes) {
+      const auto number = static_cast<int64_t>(parts.size()) + 1;
+      const Result<S3Part> part = client_->PutPart(
+          key, *upload, number, std::string_view(large).substr(at, part_bytes), {}, {});
+      ASSERT_TRUE(part.ok()) << part.status().message();
+      parts.push_back(*part);
+    }
+    ASSERT_TRUE(client_->CompleteUpload(key, *upload, parts, {}).ok());
+  };
+  put_in_parts("usual", 8 * kMebibyte);
+  put_in_parts("odd", 13 * kMebibyte + 1);
+  Put("whole", large);
+  Put("small", large.substr(0, kMebibyte));
+  const AwsSurroundings surroundings = RealAwsSurroundings();
+  const Result<S3Settings> settings = ReadS3Settings(surroundings);
+  ASSERT_TRUE(settings.ok());
+  Result<std::unique_ptr<CurlTransport>> made = CurlTransport::Make({settings->ca_file});
+  ASSERT_TRUE(made.ok());
+  const std::shared_ptr<HttpTransport> curl = *std::move(made);
+  const RealClock clock;
+  for (const std::string key : {"usual", "odd", "whole", "small"}) {
+    const auto transport = std::make_shared<FlippingTransport>(curl, 1);
+    S3Client client(
+        bucket_, {*settings, transport,
+                  std::make_shared<S3CredentialSource>(surroundings, *settings, transport, clock),
+                  clock, [](Duration, const std::stop_token&) { return true; }});
+    const Result<BroughtData> brought = BringData(client, key, cache_.path(), {}, {});
+    ASSERT_TRUE(brought.ok()) << brought.status().message();
+    EXPECT_TRUE(ReadBytes(brought->path) == (key == "small" ? large.substr(0, kMebibyte) : large))
+        << key;
+  }
+}
+
 TEST_F(BucketData, WhatChangesOnItsWayComesAsItIsThenAndIsSaid) {
   for (int i = 0; i < 40; ++i) Put("set/" + std::to_string(i), "first");
   std::atomic<bool> has_changed = false;

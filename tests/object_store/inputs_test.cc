@@ -86,7 +86,7 @@ TEST_F(Inputs, WorkersOfOtherMachinesFetchThemThemselves) {
   EXPECT_TRUE(fs::exists(away / "cache/data"));
 }
 
-TEST_F(Inputs, AWorkerThatCannotFetchThemWaitsAndSaysWhyWhereThePersonIs) {
+TEST_F(Inputs, AWorkerThatTheStoreRefusesLeavesItsTrialsToOthers) {
   TestFolder away;
   Program tune(folder_, "tune", {"run", Space(), "--cpus", "0", "--listen", "127.0.0.1:0"});
   const JoinLine join = WaitForJoinLine(tune);
@@ -94,19 +94,62 @@ TEST_F(Inputs, AWorkerThatCannotFetchThemWaitsAndSaysWhyWhereThePersonIs) {
   setenv("AWS_SECRET_ACCESS_KEY", "wrong", 1);
   Program worker(away, "tune", join.Worker({"--cpus", "1", "--cache", away / "cache"}));
   setenv("AWS_SECRET_ACCESS_KEY", secret.c_str(), 1);
-  const std::string said = "trials wait for their data: cannot list s3://" + bucket_;
-  EXPECT_TRUE(worker.WaitForText(said));
+  const std::string said =
+      "this worker cannot have what its trials need: cannot list s3://" + bucket_;
   EXPECT_TRUE(tune.WaitForText(said));
+  const ProgramResult left = worker.Wait();
+  EXPECT_EQ(left.exit_status, 1);
+  EXPECT_THAT(left.err + left.out, HasSubstr(said));
   Program other(away, "tune",
                 join.Worker({"--cpus", "1", "--cache", away / "cache", "--name", "other"}));
-  worker.Signal(SIGTERM);
-  EXPECT_TRUE(Succeeded(worker.Wait()));
   EXPECT_TRUE(Succeeded(other.Wait()));
   EXPECT_TRUE(Succeeded(tune.Wait()));
   EXPECT_EQ(Query(folder_,
                   "select count(*) from attempts where outcome not in ('completed', "
                   "'preempted')"),
             std::vector<std::string>{"0"});
+}
+
+TEST_F(Inputs, ASweepWhoseOnlyWorkerTheStoreRefusesEndsAtOnceAndGoesOnLater) {
+  const std::string secret = std::getenv("AWS_SECRET_ACCESS_KEY");
+  setenv("AWS_SECRET_ACCESS_KEY", "wrong", 1);
+  const ProgramResult refused = RunTune(folder_, {"run", Space()});
+  setenv("AWS_SECRET_ACCESS_KEY", secret.c_str(), 1);
+  EXPECT_EQ(refused.exit_status, 1);
+  EXPECT_THAT(refused.err, HasSubstr("this worker cannot have what its trials need: cannot list "));
+  EXPECT_THAT(refused.err, HasSubstr("the local worker cannot run these trials"));
+  EXPECT_THAT(refused.err, Not(HasSubstr("started another one")));
+  EXPECT_TRUE(Succeeded(RunTune(folder_, {"resume"})));
+  EXPECT_EQ(Values(), std::vector<std::string>{"42.0"});
+}
+
+TEST_F(Inputs, AWorkerWithoutAPlaceForThemLeavesItsTrialsToOthers) {
+  TestFolder away;
+  Program tune(folder_, "tune", {"run", Space(), "--cpus", "0", "--listen", "127.0.0.1:0"});
+  const JoinLine join = WaitForJoinLine(tune);
+  const std::string in_the_way = away.Write("file", "");
+  Program worker(away, "tune", join.Worker({"--cpus", "1", "--cache", in_the_way + "/cache"}));
+  EXPECT_TRUE(tune.WaitForText("this worker cannot have what its trials need: cannot "));
+  EXPECT_EQ(worker.Wait().exit_status, 1);
+  Program other(away, "tune", join.Worker({"--cpus", "1", "--cache", away / "cache"}));
+  EXPECT_TRUE(Succeeded(other.Wait()));
+  EXPECT_TRUE(Succeeded(tune.Wait()));
+}
+
+// The sweep's record says what was listed when it began.
+TEST_F(Inputs, ATrialThatReadOtherDataThanTheSweepBeganWithSaysSo) {
+  TestFolder away;
+  Program tune(folder_, "tune", {"run", Space(), "--cpus", "0", "--listen", "127.0.0.1:0"});
+  const JoinLine join = WaitForJoinLine(tune);
+  Put("set/train ä/2.txt", "30\n");
+  Program worker(away, "tune", join.Worker({"--cpus", "1", "--cache", away / "cache"}));
+  EXPECT_TRUE(Succeeded(worker.Wait()));
+  EXPECT_TRUE(Succeeded(tune.Wait()));
+  EXPECT_EQ(
+      Query(folder_, "select count(*) from notes where note like '%: other data: s3://" + bucket_ +
+                         "/set was 2 files, 6 bytes, hash % when the sweep began; "
+                         "this attempt read 2 files, 6 bytes, hash %'"),
+      std::vector<std::string>{"2"});
 }
 
 TEST_F(Inputs, AResumeSaysThatTheDataAreOthersNow) {
@@ -165,6 +208,9 @@ TEST_F(Inputs, WhatIsNowhereIsToldBeforeTheSweepBegins) {
   EXPECT_THAT(said("s3://" + bucket_ + "/sett"),
               HasSubstr("trainable: inputs: s3://" + bucket_ + "/sett at "));
   EXPECT_THAT(said("s3://no-such-bucket-here/set"), HasSubstr("NoSuchBucket"));
+  Put("odd/a", "file");
+  Put("odd/a/b", "below it");
+  EXPECT_THAT(said("s3://" + bucket_ + "/odd"), HasSubstr("it cannot be file and folder at once"));
 }
 
 }  // namespace

@@ -28,6 +28,7 @@
 #include "core/posix/read_bytes.h"
 #include "core/posix/threads.h"
 #include "core/utf8.h"
+#include "trial_runner/bucket/etag.h"
 #include "trial_runner/bucket/s3_signature.h"
 #include "trial_runner/bucket/side_by_side.h"
 #include "trial_runner/package/sha256.h"
@@ -42,6 +43,7 @@ constexpr size_t kObjectsAtOnce = 24;
 constexpr int kListingsMax = 5;  // Of one that changes while it is fetched.
 constexpr Duration kTurnPause = Milliseconds(200);
 constexpr size_t kJournalPause = 256;  // Lines between two flushes.
+constexpr size_t kContentDigits = 16;  // As many as those of folders have.
 
 std::string UrlOf(const S3Client& client, const std::string& key) {
   return S3Address{client.bucket(), key}.ToUrl();
@@ -64,9 +66,9 @@ Status CheckPaths(const S3Client& client, const std::string& key, const DataList
   std::set<std::string_view> files;
   for (const DataListing::Object& entry : listing.objects) {
     if (!IsFilePath(entry.path)) {
-      return InvalidArgument(UrlOf(client, key) + ": the object '" + ToUtf8(entry.object.key) +
-                             "' cannot be a file here: its name has an empty part, '.', '..' or "
-                             "one of more than 255 bytes");
+      return FailedPrecondition(UrlOf(client, key) + ": the object '" + ToUtf8(entry.object.key) +
+                                "' cannot be a file here: its name has an empty part, '.', '..' or "
+                                "one of more than 255 bytes");
     }
     files.insert(entry.path);
   }
@@ -74,9 +76,9 @@ Status CheckPaths(const S3Client& client, const std::string& key, const DataList
     const std::string_view path = entry.path;
     for (size_t slash = path.find('/'); slash != path.npos; slash = path.find('/', slash + 1)) {
       if (!files.contains(path.substr(0, slash))) continue;
-      return InvalidArgument(UrlOf(client, key) + ": '" + ToUtf8(path.substr(0, slash)) +
-                             "' is an object, and others lie below it: it cannot be file and "
-                             "folder at once");
+      return FailedPrecondition(UrlOf(client, key) + ": '" + ToUtf8(path.substr(0, slash)) +
+                                "' is an object, and others lie below it: it cannot be file and "
+                                "folder at once");
     }
   }
   return OkStatus();
@@ -92,10 +94,11 @@ bool IsWhole(const std::string& folder, const DataListing& listing) {
 
 std::string BootId() { return ReadBytes("/proc/sys/kernel/random/boot_id"); }
 
-// ETags of objects that were written at once, and not under a key of the store's, are the MD5.
-bool MayBeMd5(std::string_view etag) {
-  return etag.size() == 34 && etag.front() == '"' && etag.back() == '"' &&
-         etag.find('-') == etag.npos;
+// What this machine's disk refuses is no matter of the store.
+Status OfDisk(const Status& status) {
+  const bool is_clear = status.ok() || status.code() == StatusCode::kResourceExhausted ||
+                        status.code() == StatusCode::kFailedPrecondition;
+  return is_clear ? status : Internal(status.message());
 }
 
 // A folder that is on its way, in which nobody else fetches.
@@ -267,16 +270,11 @@ class DataFetch {
     TUNE_ASSIGN_OR_RETURN(const std::string text, Fetch(entry, begin, bytes, stop));
     const std::string path = folder_.Incoming(piece.index);
     const FileDescriptor out(open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-    if (!out.is_open()) return ErrnoStatus("cannot write", path);
-    for (size_t at = 0; at < text.size();) {
-      const ssize_t count = pwrite(out.get(), text.data() + at, text.size() - at,
-                                   static_cast<off_t>(begin) + static_cast<off_t>(at));
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return ErrnoStatus("cannot write", path);
-      at += static_cast<size_t>(count);
-    }
+    if (!out.is_open()) return OfDisk(ErrnoStatus("cannot write", path));
+    TUNE_RETURN_IF_ERROR(WriteAt(out, text, begin, path));
     if (--left_[piece.index] > 0) return OkStatus();
-    if (fchmod(out.get(), 0444) != 0) return ErrnoStatus("cannot write", path);
+    if (piece.parts > 1) TUNE_RETURN_IF_ERROR(Prove(entry, out, path, stop));
+    if (fchmod(out.get(), 0444) != 0) return OfDisk(ErrnoStatus("cannot write", path));
     TUNE_RETURN_IF_ERROR(folder_.Take(entry, piece.index));
     const std::lock_guard lock(mutex_);
     ++progress_.files;
@@ -285,26 +283,64 @@ class DataFetch {
     return OkStatus();
   }
 
+  static Status WriteAt(const FileDescriptor& out, std::string_view text, int64_t begin,
+                        const std::string& path) {
+    for (size_t at = 0; at < text.size();) {
+      const ssize_t count = pwrite(out.get(), text.data() + at, text.size() - at,
+                                   static_cast<off_t>(begin) + static_cast<off_t>(at));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return OfDisk(ErrnoStatus("cannot write", path));
+      at += static_cast<size_t>(count);
+    }
+    return OkStatus();
+  }
+
+  // All of an object in several pieces, where its ETag can show it; else each comes until it came
+  // twice.
+  Status Prove(const DataListing::Object& entry, const FileDescriptor& out, const std::string& path,
+               const std::stop_token& stop) {
+    if (ShowsFile(entry.object.etag, path, entry.object.bytes)) return OkStatus();
+    for (int64_t begin = 0; begin < entry.object.bytes; begin += limits::kS3PartBytes) {
+      const int64_t bytes = std::min(limits::kS3PartBytes, entry.object.bytes - begin);
+      TUNE_ASSIGN_OR_RETURN(const std::string text, FetchTwice(entry, begin, bytes, "", stop));
+      TUNE_RETURN_IF_ERROR(WriteAt(out, text, begin, path));
+    }
+    return OkStatus();
+  }
+
+  Result<std::string> FetchOnce(const DataListing::Object& entry, int64_t begin, int64_t bytes,
+                                const std::stop_token& stop) {
+    std::string text;
+    S3Client::RangeTaker taker{[&text] { text.clear(); },
+                               [&text](std::string_view came) {
+                                 text += came;
+                                 return true;
+                               }};
+    taker.etag = entry.object.etag;
+    text.reserve(static_cast<size_t>(bytes));
+    TUNE_RETURN_IF_ERROR(client_.GetRange(entry.object.key, begin, bytes, taker, stop));
+    return text;
+  }
+
   // The ETag of an object that the store has encrypted looks like an MD5 and is none: what comes
-  // twice is what is there.
+  // twice is what is there. `before`: the MD5 of what came before.
+  Result<std::string> FetchTwice(const DataListing::Object& entry, int64_t begin, int64_t bytes,
+                                 std::string before, const std::stop_token& stop) {
+    while (true) {
+      TUNE_ASSIGN_OR_RETURN(std::string text, FetchOnce(entry, begin, bytes, stop));
+      std::string md5 = Md5Hex(text);
+      if (md5 == before) return text;
+      before = std::move(md5);
+    }
+  }
+
+  // One in several pieces is looked at when all are there.
   Result<std::string> Fetch(const DataListing::Object& entry, int64_t begin, int64_t bytes,
                             const std::stop_token& stop) {
-    const bool is_told = MayBeMd5(entry.object.etag) && bytes == entry.object.bytes;
-    std::string md5;
-    for (std::string text;;) {
-      S3Client::RangeTaker taker{[&text] { text.clear(); },
-                                 [&text](std::string_view came) {
-                                   text += came;
-                                   return true;
-                                 }};
-      taker.etag = entry.object.etag;
-      text.reserve(static_cast<size_t>(bytes));
-      TUNE_RETURN_IF_ERROR(client_.GetRange(entry.object.key, begin, bytes, taker, stop));
-      if (!is_told) return text;
-      std::string came = Md5Hex(text);
-      if (entry.object.etag.compare(1, came.size(), came) == 0 || came == md5) return text;
-      md5 = std::move(came);
-    }
+    TUNE_ASSIGN_OR_RETURN(std::string text, FetchOnce(entry, begin, bytes, stop));
+    if (bytes < entry.object.bytes) return text;
+    if (ShowsBytes(entry.object.etag, text)) return text;
+    return FetchTwice(entry, begin, bytes, Md5Hex(text), stop);
   }
 
   S3Client& client_;
@@ -321,7 +357,7 @@ Result<std::optional<FileDescriptor>> AwaitTurn(const std::string& path, const s
                                                 const DataNews& news, const std::stop_token& stop) {
   bool has_told = false;
   while (true) {
-    TUNE_RETURN_IF_ERROR(MakeFolder(path));
+    TUNE_RETURN_IF_ERROR(OfDisk(MakeFolder(path)));
     FileDescriptor lock = OpenFolder(path);
     if (lock.is_open() && LockFolder(lock, LOCK_EX) != FolderLock::kTheirs &&
         IsFolderAt(lock, path)) {
@@ -364,21 +400,25 @@ Result<DataListing> ListData(S3Client& client, const std::string& key,
   std::sort(listing.objects.begin(), listing.objects.end(),
             [](const auto& a, const auto& b) { return a.path < b.path; });
   TUNE_RETURN_IF_ERROR(CheckPaths(client, key, listing));
-  Sha256 hash;
+  Sha256 hash, content;
   hash.Add(client.Describe() + '\0' + key + '\0');
   for (const DataListing::Object& entry : listing.objects) {
     listing.bytes += entry.object.bytes;
-    hash.Add(entry.path + '\0' + std::to_string(entry.object.bytes) + '\0' + entry.object.etag +
-             '\0');
+    const std::string text =
+        entry.path + '\0' + std::to_string(entry.object.bytes) + '\0' + entry.object.etag + '\0';
+    hash.Add(text);
+    content.Add(text);
   }
   listing.hash = hash.Finish();
+  listing.seen = {UrlOf(client, key), static_cast<int64_t>(listing.objects.size()), listing.bytes,
+                  content.Finish().substr(0, kContentDigits)};
   return listing;
 }
 
 Result<BroughtData> BringData(S3Client& client, const std::string& key, const std::string& cache,
                               const DataNews& news, const std::stop_token& stop) {
   const std::string parent = cache + "/data";
-  TUNE_RETURN_IF_ERROR(MakePrivateFolder(parent));
+  TUNE_RETURN_IF_ERROR(OfDisk(MakePrivateFolder(parent)));
   const std::string address = client.Describe() + '\0' + key;
   const std::string part = parent + "/" + HashToHex(Xxh64(address)) + ".part";
   for (int listings = 1; listings <= kListingsMax; ++listings) {
@@ -389,7 +429,7 @@ Result<BroughtData> BringData(S3Client& client, const std::string& key, const st
       if (!held) return std::optional<BroughtData>();
       if (IsWhole(path, listing)) {
         const std::string what = listing.is_one ? "/" + listing.objects.front().path : "";
-        return std::optional(BroughtData{path + what, listing.hash, *std::move(held)});
+        return std::optional(BroughtData{path + what, listing.seen, *std::move(held)});
       }
       held.reset();
       RemoveUnlessHeld(path);
@@ -401,9 +441,14 @@ Result<BroughtData> BringData(S3Client& client, const std::string& key, const st
     if (here) return *std::move(here);
     TUNE_ASSIGN_OR_RETURN(std::optional<FileDescriptor> turn, AwaitTurn(part, path, news, stop));
     TUNE_ASSIGN_OR_RETURN(here, hold());
-    if (here) return *std::move(here);
+    if (here) {
+      if (turn) rmdir(part.c_str());  // Unless there is something in it.
+      return *std::move(here);
+    }
     if (!turn) continue;
-    TUNE_ASSIGN_OR_RETURN(PartFolder folder, PartFolder::Begin(part, *std::move(turn)));
+    Result<PartFolder> begun = PartFolder::Begin(part, *std::move(turn));
+    if (!begun.ok()) return OfDisk(begun.status());
+    PartFolder folder = *std::move(begun);
     const Status fetched = DataFetch(client, listing, folder, news).Run(stop);
     const bool has_changed = fetched.code() == StatusCode::kFailedPrecondition ||
                              fetched.code() == StatusCode::kNotFound;
@@ -412,7 +457,7 @@ Result<BroughtData> BringData(S3Client& client, const std::string& key, const st
       continue;
     }
     TUNE_RETURN_IF_ERROR(fetched);
-    TUNE_RETURN_IF_ERROR(folder.Commit(path));
+    TUNE_RETURN_IF_ERROR(OfDisk(folder.Commit(path)));
     TUNE_ASSIGN_OR_RETURN(here, hold());
     if (here) return *std::move(here);
   }

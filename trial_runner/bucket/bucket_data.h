@@ -8,6 +8,8 @@
 //                             on its way; one process at a time fetches it, and goes on from what
 //                             another one left there
 //
+// What a program changes in the cache without changing a size is not noticed.
+//
 // An object is asked for under the condition that it still is what was listed (If-Match). Where it
 // is not, the prefix is listed again, and what did not change is kept.
 //
@@ -23,6 +25,7 @@
 #include "core/posix/file_descriptor.h"
 #include "core/status.h"
 #include "trial_runner/bucket/s3_client.h"
+#include "trial_runner/sweep_info.h"
 
 namespace tune {
 
@@ -34,11 +37,12 @@ struct DataListing {
   std::vector<Object> objects;  // By path.
   bool is_one = false;          // The prefix is the key of one object.
   int64_t bytes = 0;
-  std::string hash;  // Of `key`, and of all paths, sizes and ETags.
+  std::string hash;  // Of the store's address, the key, and of all paths, sizes and ETags.
+  DataSeen seen;     // Its hash is of the paths, sizes and ETags alone: the same from anywhere.
 };
 
 // `key`: of one object, or what stands before "/" in those of many. kNotFound: there is none;
-// kInvalidArgument also: their names cannot be those of files.
+// kFailedPrecondition: their names cannot be those of files.
 Result<DataListing> ListData(S3Client& client, const std::string& key, const std::stop_token& stop);
 
 struct DataProgress {
@@ -48,7 +52,7 @@ struct DataProgress {
 
 struct BroughtData {
   std::string path;     // The file, or the folder.
-  std::string hash;     // The listing's.
+  DataSeen seen;        // The listing's.
   FileDescriptor hold;  // It stays as long as this is open.
 };
 
@@ -57,6 +61,8 @@ struct DataNews {
   std::function<void(const std::string&)> on_line;       // For a person.
 };
 
+// What came is shown to be what the store has by its ETag (etag.h), or comes twice.
+//
 // Errors of ListData; kResourceExhausted: no room; kInternal: of this disk; kUnavailable: it may
 // work later, or `stop` was requested.
 Result<BroughtData> BringData(S3Client& client, const std::string& key, const std::string& cache,

@@ -79,16 +79,28 @@ struct Scope {
   std::string signature;
 };
 
-Scope Sign(const S3Request& request, const S3Credentials& credentials, std::string_view region,
-           std::string_view service, std::string_view amazon_date) {
+S3Pairs SortedHeaders(const S3Request& request) {
   S3Pairs headers = request.headers;
   std::stable_sort(headers.begin(), headers.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
+  return headers;
+}
+
+// "host;x-amz-date".
+std::string NamesOf(const S3Pairs& headers) {
+  std::string names;
+  for (const auto& [name, value] : headers) names += (names.empty() ? "" : ";") + name;
+  return names;
+}
+
+Scope Sign(const S3Request& request, const S3Credentials& credentials, std::string_view region,
+           std::string_view service, std::string_view amazon_date) {
+  const S3Pairs headers = SortedHeaders(request);
   Scope scope;
+  scope.headers = NamesOf(headers);
   std::string canonical_headers;
   for (const auto& [name, value] : headers) {
     canonical_headers += name + ":" + Squeezed(value) + "\n";
-    scope.headers += (scope.headers.empty() ? "" : ";") + name;
   }
   const std::string canonical = request.method + "\n" + request.path + "\n" +
                                 CanonicalQuery(request.query) + "\n" + canonical_headers + "\n" +
@@ -119,7 +131,7 @@ S3Pairs PresignQuery(const S3Request& request, const S3Credentials& credentials,
                      std::string_view region, std::string_view service,
                      std::string_view amazon_date, Duration valid) {
   S3Request whole = request;
-  whole.payload_sha256 = "UNSIGNED-PAYLOAD";
+  if (whole.payload_sha256.empty()) whole.payload_sha256 = "UNSIGNED-PAYLOAD";
   const std::string day(amazon_date.substr(0, 8));
   whole.query.emplace_back("X-Amz-Algorithm", "AWS4-HMAC-SHA256");
   whole.query.emplace_back("X-Amz-Credential", credentials.access_key + "/" + day + "/" +
@@ -127,7 +139,7 @@ S3Pairs PresignQuery(const S3Request& request, const S3Credentials& credentials,
                                                    std::string(service) + "/aws4_request");
   whole.query.emplace_back("X-Amz-Date", amazon_date);
   whole.query.emplace_back("X-Amz-Expires", std::to_string(valid.us / Seconds(1).us));
-  whole.query.emplace_back("X-Amz-SignedHeaders", "host");
+  whole.query.emplace_back("X-Amz-SignedHeaders", NamesOf(SortedHeaders(request)));
   if (!credentials.session_token.empty()) {
     whole.query.emplace_back("X-Amz-Security-Token", credentials.session_token);
   }
@@ -136,11 +148,34 @@ S3Pairs PresignQuery(const S3Request& request, const S3Credentials& credentials,
   return whole.query;
 }
 
-std::string Md5Hex(std::string_view bytes) {
+struct Md5::State {
+  State() { TUNE_CHECK(context != nullptr); }
+  ~State() { EVP_MD_CTX_free(context); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  EVP_MD_CTX* const context = EVP_MD_CTX_new();
+};
+
+Md5::Md5() : state_(std::make_unique<State>()) {
+  TUNE_CHECK(EVP_DigestInit_ex(state_->context, EVP_md5(), nullptr) == 1);
+}
+Md5::~Md5() = default;
+
+void Md5::Add(std::string_view bytes) {
+  TUNE_CHECK(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()) == 1);
+}
+
+std::string Md5::Finish() {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned int length = 0;
-  TUNE_CHECK(EVP_Digest(bytes.data(), bytes.size(), digest, &length, EVP_md5(), nullptr) == 1);
-  return HexOf({reinterpret_cast<const char*>(digest), length});
+  TUNE_CHECK(EVP_DigestFinal_ex(state_->context, digest, &length) == 1);
+  return {reinterpret_cast<const char*>(digest), length};
+}
+
+std::string Md5Hex(std::string_view bytes) {
+  Md5 hash;
+  hash.Add(bytes);
+  return HexOf(hash.Finish());
 }
 
 }  // namespace tune

@@ -4,6 +4,7 @@
 // Thread rule: pure functions.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,7 +44,8 @@ std::string CanonicalQuery(const S3Pairs& query);
 std::string AmazonDate(Instant now);
 
 // The query of an address that needs no other authority, for so long: `query` with what signs it.
-// Of the headers Host alone is signed, and nothing of the body.
+// All the request's headers are signed, so that it must come with them; of the body nothing where
+// its SHA-256 is empty.
 S3Pairs PresignQuery(const S3Request& request, const S3Credentials& credentials,
                      std::string_view region, std::string_view service,
                      std::string_view amazon_date, Duration valid);
@@ -53,7 +55,23 @@ std::string SignRequest(const S3Request& request, const S3Credentials& credentia
                         std::string_view region, std::string_view service,
                         std::string_view amazon_date);
 
-// In lower hexadecimal digits: the ETag of most objects that were written at once.
+// MD5 (RFC 1321) of bytes that come piece by piece: what most ETags are made of.
+class Md5 {
+ public:
+  Md5();
+  ~Md5();
+  Md5(const Md5&) = delete;
+  Md5& operator=(const Md5&) = delete;
+  void Add(std::string_view bytes);
+  // Once, last: sixteen bytes.
+  std::string Finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// In lower hexadecimal digits.
 std::string Md5Hex(std::string_view bytes);
 
 }  // namespace tune

@@ -212,6 +212,13 @@ Status Read(const v1::DeviceMemoryPeak& in, DeviceMemoryPeak& out) {
   return ReadInt(in.bytes(), 1, limits::kDeviceBytesMax, "device_memory_peak.bytes", out.bytes);
 }
 
+Status Read(v1::DataSeen& in, DataSeen& out) {
+  TUNE_RETURN_IF_ERROR(ReadStoredPath(in.mutable_url(), "sweep.data.url", out.url));
+  TUNE_RETURN_IF_ERROR(ReadInt(in.files(), 0, kAny, "sweep.data.files", out.file_count));
+  TUNE_RETURN_IF_ERROR(ReadInt(in.bytes(), 0, kAny, "sweep.data.bytes", out.bytes));
+  return ReadText(in.mutable_hash(), limits::kNameBytesMax, "sweep.data.hash", out.hash);
+}
+
 Status Read(v1::SweepInfo& in, SweepInfo& out) {
   TUNE_RETURN_IF_ERROR(ReadInt(in.sweep(), 0, kAny, "sweep.sweep", out.sweep.value));
   TUNE_RETURN_IF_ERROR(
@@ -243,6 +250,10 @@ Status Read(v1::SweepInfo& in, SweepInfo& out) {
   out.has_async_checkpoints = in.async_checkpoints();
   out.lends_credentials = in.lends_credentials();
   TUNE_RETURN_IF_ERROR(ReadStoredPath(in.mutable_bucket(), "sweep.bucket", out.bucket));
+  TUNE_RETURN_IF_ERROR(CheckCount(in.data_size(), kDataSeenMax, "sweep.data"));
+  for (v1::DataSeen& data : *in.mutable_data()) {
+    TUNE_RETURN_IF_ERROR(Read(data, out.data.emplace_back()));
+  }
   if (in.has_package()) return Read(in.package(), "sweep.package", out.package);
   return OkStatus();
 }

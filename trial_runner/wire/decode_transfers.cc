@@ -61,7 +61,8 @@ Status Read(v1::SignRequest& in, SignStoreRequest& out) {
     TUNE_RETURN_IF_ERROR(
         ReadText(pair.mutable_value(), limits::kS3KeyBytesMax, "sign.query.value", value));
   }
-  return OkStatus();
+  if (in.sha256().empty()) return OkStatus();
+  return ReadDigits(in.sha256(), 64, "sign.sha256", out.sha256);
 }
 
 }  // namespace

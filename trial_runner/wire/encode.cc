@@ -122,6 +122,13 @@ void Put(const PackageName& package, v1::Package* out) {
   out->set_bytes(package.bytes);
 }
 
+void Put(const DataSeen& data, v1::DataSeen* out) {
+  out->set_url(data.url);
+  out->set_files(data.file_count);
+  out->set_bytes(data.bytes);
+  out->set_hash(data.hash);
+}
+
 void Put(const SweepInfo& info, v1::SweepInfo* out) {
   out->set_sweep(info.sweep.value);
   out->set_experiment(info.experiment);
@@ -136,6 +143,7 @@ void Put(const SweepInfo& info, v1::SweepInfo* out) {
   out->set_bucket(info.bucket);
   out->set_async_checkpoints(info.has_async_checkpoints);
   out->set_lends_credentials(info.lends_credentials);
+  for (const DataSeen& data : info.data) Put(data, out->add_data());
   if (!info.package.sha256.empty()) Put(info.package, out->mutable_package());
 }
 
@@ -266,6 +274,7 @@ void Put(const CheckpointCall& call, v1::CheckpointCall* out) {
                    Put(sign.ref, out->mutable_sign()->mutable_ref());
                    out->mutable_sign()->set_method(sign.method);
                    out->mutable_sign()->set_key(sign.key);
+                   out->mutable_sign()->set_sha256(sign.sha256);
                    for (const auto& [name, value] : sign.query) {
                      v1::QueryPair* const pair = out->mutable_sign()->add_query();
                      pair->set_name(name);

@@ -44,9 +44,9 @@ class InputFetch {
       Result<BroughtData> brought = Try(stop);
       if (brought.ok()) return brought;
       const StatusCode code = brought.status().code();
-      const bool is_of_machine = code == StatusCode::kResourceExhausted ||
-                                 code == StatusCode::kInternal ||
-                                 code == StatusCode::kFailedPrecondition;
+      const bool is_of_machine =
+          code == StatusCode::kResourceExhausted || code == StatusCode::kInternal ||
+          code == StatusCode::kInvalidArgument || code == StatusCode::kFailedPrecondition;
       if (is_of_machine) return brought;
       if (!stop.stop_requested()) Tell(brought.status().message());
       if (!pauses.Wait()) return Unavailable("the worker needs it no longer");
@@ -101,21 +101,23 @@ Status MakeLink(const std::string& to, const std::string& path) {
 
 }  // namespace
 
-Result<std::string> FetchInputs(const std::vector<CommandInput>& inputs, const std::string& cache,
-                                std::vector<FileDescriptor>& held,
-                                const std::function<void(std::string)>& on_wait,
-                                const std::stop_token& stop) {
+Result<FetchedInputs> FetchInputs(const std::vector<CommandInput>& inputs, const std::string& cache,
+                                  std::vector<FileDescriptor>& held,
+                                  const std::function<void(std::string)>& on_wait,
+                                  const std::stop_token& stop) {
+  FetchedInputs fetched;
   std::vector<std::pair<std::string, std::string>> links;
   std::string all;
   for (const CommandInput& input : inputs) {
     TUNE_ASSIGN_OR_RETURN(BroughtData brought, InputFetch(input, cache, on_wait).Run(stop));
     links.emplace_back(input.to, brought.path);
     all += brought.path + '\0' + input.to + '\0';
+    fetched.seen.push_back(std::move(brought.seen));
     held.push_back(std::move(brought.hold));
   }
   // Other data have another folder: what a program reads does not change while it runs.
   const std::string parent = cache + "/inputs";
-  const std::string folder = parent + "/" + HashToHex(Xxh64(all));
+  const std::string& folder = fetched.folder = parent + "/" + HashToHex(Xxh64(all));
   TUNE_RETURN_IF_ERROR(MakePrivateFolder(parent));
   std::optional<FileDescriptor> hold;
   while (!hold) {  // It may just be removed, as what nobody uses.
@@ -126,7 +128,7 @@ Result<std::string> FetchInputs(const std::vector<CommandInput>& inputs, const s
   for (const auto& [name, path] : links) {
     TUNE_RETURN_IF_ERROR(MakeLink(path, folder + "/" + name));
   }
-  return folder;
+  return fetched;
 }
 
 }  // namespace tune

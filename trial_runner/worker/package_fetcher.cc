@@ -68,8 +68,10 @@ class PlaceSearch {
     const auto tell = [this](std::string why) {
       if (means_.on_wait) means_.on_wait(sweep_, std::move(why));
     };
-    TUNE_ASSIGN_OR_RETURN(found_.place.inputs,
+    TUNE_ASSIGN_OR_RETURN(FetchedInputs fetched,
                           FetchInputs(wanted_.inputs, means_.cache, held, tell, stop_));
+    found_.place.inputs = std::move(fetched.folder);
+    found_.data = std::move(fetched.seen);
     return found_;
   }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/counted.h"
 #include "core/json.h"
 #include "trial_runner/food11_inputs.h"
 #include "trial_runner/trial_programs.h"
@@ -36,6 +37,22 @@ void SweepHere::LearnInputs(const std::string& config) {
 bool SweepHere::SharesProcesses() const {
   const bool is_command = trainable.is_map() && trainable.Find("command") != nullptr;
   return is_command && trainable.Find("serve") == nullptr;
+}
+
+std::string SweepHere::DataNote() const {
+  if (!found) return "";
+  const auto describe = [](const DataSeen& data) {
+    return Counted(data.file_count, "file") + ", " + std::to_string(data.bytes) + " bytes, hash " +
+           data.hash;
+  };
+  for (const DataSeen& here : found->data) {
+    for (const DataSeen& began : info.data) {
+      if (began.url != here.url || began.hash == here.hash) continue;
+      return "other data: " + here.url + " was " + describe(began) +
+             " when the sweep began; this attempt read " + describe(here);
+    }
+  }
+  return "";
 }
 
 std::string SweepHere::FolderHere(const std::string& artifact_dir) const {

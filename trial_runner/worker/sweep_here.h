@@ -39,6 +39,9 @@ struct SweepHere {
   bool SharesProcesses() const;
   // Before each attempt: what its first one says of the sweep's data.
   void LearnInputs(const std::string& config);
+  // A line where data from object stores were brought here that are others than when the sweep
+  // began; empty: as far as is known they are the same.
+  std::string DataNote() const;
   // A trial's folder, as it is named on this machine.
   std::string FolderHere(const std::string& artifact_dir) const;
 };

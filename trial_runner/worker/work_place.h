@@ -49,6 +49,7 @@ struct FoundPlace {
   CheckpointStorage storage = CheckpointStorage::kSharedFolder;
   std::string bucket = {};         // Where checkpoints are kept; empty: they are where all else is.
   bool lends_credentials = false;  // The tuner signs what is asked of it.
+  std::vector<DataSeen> data = {};  // Of object stores, as they were brought here.
 };
 
 // A checkpoint that is kept elsewhere, on this machine's disk.

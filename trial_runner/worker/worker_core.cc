@@ -233,6 +233,16 @@ void WorkerCore::OnEnd(ProcessId id, Process& process, int64_t lane, const Trial
   EndRunning(id, process, lane, std::move(end), now);
 }
 
+namespace {
+
+// Which data an attempt read is told with its first report.
+std::string WithDataNote(const SweepHere& sweep, const std::string& note) {
+  const std::string of_data = sweep.DataNote();
+  return of_data.empty() || note.empty() ? of_data + note : of_data + "; " + note;
+}
+
+}  // namespace
+
 void WorkerCore::OnReport(ProcessId id, Process& process, int64_t lane, const Report& report,
                           Instant now) {
   Running& running = process.running.at(lane);
@@ -258,6 +268,9 @@ void WorkerCore::OnReport(ProcessId id, Process& process, int64_t lane, const Re
     running.awaits_answer = true;
   }
   AttemptReport message{running.start.ref, running.sequence, report};
+  if (running.sequence == 1) {
+    message.report.note = CutError(WithDataNote(SweepOf(message.ref), report.note));
+  }
   const bool has_folder = report.has_checkpoint && !report.checkpoint.path.empty();
   const bool is_at_tuner = options_.is_local && !IsInBucket(message.ref);
   if (is_at_tuner || !has_folder) return SendReport(running, std::move(message));

@@ -12,15 +12,14 @@
 namespace tune {
 namespace {
 
-constexpr size_t kHashDigits = 16;  // As many as those of folders have.
 constexpr Duration kListPatience = Seconds(60);
 
 Result<DataState> LookAt(const CommandInput& input, const std::stop_token& stop = {}) {
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client, S3Client::Make(input.from.bucket));
   TUNE_ASSIGN_OR_RETURN(const DataListing listing,
                         ListData(*client, input.from.key, StopLater(kListPatience, stop).token()));
-  return DataState{input.from.ToUrl(), static_cast<int64_t>(listing.objects.size()), listing.bytes,
-                   listing.hash.substr(0, kHashDigits)};
+  const DataSeen& seen = listing.seen;
+  return DataState{seen.url, seen.file_count, seen.bytes, seen.hash};
 }
 
 Result<std::vector<CommandInput>> InputsOf(const ExperimentSpec& spec) {
@@ -55,9 +54,10 @@ Status CheckBucketInputs(const ExperimentSpec& spec) {
     if (looked.ok()) continue;
     const bool is_command = !ReadCommandInputs(spec.trainable)->empty();
     const std::string text = (is_command ? "trainable: inputs: " : "data: ") + looked.message();
-    const bool is_nowhere = looked.code() == StatusCode::kNotFound ||
-                            looked.message().find("NoSuchBucket") != std::string::npos;
-    if (is_nowhere) return InvalidArgument(text);
+    const bool is_for_nobody = looked.code() == StatusCode::kNotFound ||
+                               looked.code() == StatusCode::kFailedPrecondition ||
+                               looked.message().find("NoSuchBucket") != std::string::npos;
+    if (is_for_nobody) return InvalidArgument(text);
     Tell("warning: " + text + "; workers fetch it with credentials of their own");
   }
   return OkStatus();

@@ -18,7 +18,8 @@ namespace tune {
 std::vector<DataState> LookAtInputs(const ExperimentSpec& spec, const std::stop_token& stop = {});
 
 // kInvalidArgument, one line: what no worker could fetch either, since there is no such bucket, or
-// nothing in it of that name. Of what cannot be listed from here a warning is printed.
+// nothing in it of that name, or what is there cannot be files. Of what cannot be listed from here
+// a warning is printed.
 Status CheckBucketInputs(const ExperimentSpec& spec);
 
 }  // namespace tune
