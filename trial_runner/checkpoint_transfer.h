@@ -64,6 +64,9 @@ struct SignStoreRequest {
   std::string method;  // "PUT".
   std::string key;     // Whole.
   std::vector<std::pair<std::string, std::string>> query = {};
+  // Of what it sends, lower-case hexadecimal: the store takes nothing else. Empty: it sends
+  // nothing.
+  std::string sha256 = {};
 };
 
 struct CheckpointCall {

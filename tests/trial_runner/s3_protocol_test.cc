@@ -11,6 +11,7 @@
 #include "core/limits.h"
 #include "core/random.h"
 #include "trial_runner/bucket/checkpoint_manifest.h"
+#include "trial_runner/bucket/etag.h"
 #include "trial_runner/bucket/lent_requests.h"
 #include "trial_runner/bucket/s3_answers.h"
 #include "trial_runner/bucket/s3_client.h"
@@ -143,6 +144,7 @@ TEST(LentRequests, AreThoseThatKeepATrialsCheckpointAndReadTheSweeps) {
     request.method = method;
     request.key = key;
     request.query = query;
+    if (method == "PUT" || method == "POST") request.sha256 = std::string(kSha256OfNothing);
     return CheckLentRequest(request, "p/sweep").ok();
   };
   const std::string own = "p/sweep/3/checkpoint_000004.2";
@@ -163,6 +165,70 @@ TEST(LentRequests, AreThoseThatKeepATrialsCheckpointAndReadTheSweeps) {
   EXPECT_FALSE(may("GET", "p/sweep/3/../../other/data"));
   EXPECT_FALSE(may("GET", "", {{"list-type", "2"}}));
   EXPECT_FALSE(may("PUT", own + "/data/x", {{"acl", ""}}));
+}
+
+TEST(LentRequests, NameWhatTheySend) {
+  SignStoreRequest request{{TrialNumber{3}, AttemptNumber{1}, LeaseEpoch{9}},
+                           "PUT",
+                           "p/sweep/3/checkpoint_000004/manifest.json"};
+  EXPECT_FALSE(CheckLentRequest(request, "p/sweep").ok());
+  request.sha256 = std::string(kSha256OfNothing);
+  EXPECT_TRUE(CheckLentRequest(request, "p/sweep").ok());
+}
+
+TEST(S3Signature, OfAnAddressHoldsWhatMayBeSentThere) {
+  const S3Request request{"PUT", "/b/k", {}, {{"x-amz-content-sha256", "ab"}, {"host", "h"}}, "ab"};
+  const auto sign = [&](const S3Request& of) {
+    return CanonicalQuery(
+        PresignQuery(of, kExampleKey, "us-east-1", "s3", kExampleDate, Seconds(60)));
+  };
+  EXPECT_THAT(sign(request), HasSubstr("X-Amz-SignedHeaders=host%3Bx-amz-content-sha256"));
+  S3Request other = request;
+  other.payload_sha256 = other.headers[0].second = "cd";
+  EXPECT_NE(sign(request), sign(other));
+}
+
+// ---- ETags
+
+// MD5s of RFC 1321's test suite.
+TEST(Etag, ShowsBytesThatWereWrittenAtOnce) {
+  EXPECT_TRUE(ShowsBytes("\"900150983cd24fb0d6963f7d28e17f72\"", "abc"));
+  EXPECT_FALSE(ShowsBytes("\"900150983cd24fb0d6963f7d28e17f72\"", "abd"));
+  EXPECT_FALSE(ShowsBytes("", "abc"));
+}
+
+TEST(Etag, ShowsBytesThatWereWrittenInParts) {
+  constexpr size_t kMebibyte = 1 << 20;
+  std::string bytes;
+  for (size_t i = 0; bytes.size() < 18 * kMebibyte + 5; ++i) bytes += std::to_string(i);
+  const auto etag_of = [&](size_t part) {
+    Md5 whole;
+    size_t count = 0;
+    for (size_t at = 0; at < bytes.size(); at += part, ++count) {
+      Md5 hash;
+      hash.Add(std::string_view(bytes).substr(at, part));
+      whole.Add(hash.Finish());
+    }
+    std::string hex;
+    for (const unsigned char c : whole.Finish()) {
+      constexpr std::string_view kDigits = "0123456789abcdef";
+      hex += kDigits[c >> 4];
+      hex += kDigits[c & 15];
+    }
+    return "\"" + hex + "-" + std::to_string(count) + "\"";
+  };
+  for (const size_t part : {5 * kMebibyte, 8 * kMebibyte, 16 * kMebibyte, 7 * kMebibyte}) {
+    EXPECT_TRUE(ShowsBytes(etag_of(part), bytes)) << part;
+    std::string other = bytes;
+    other[other.size() / 2] ^= 1;
+    EXPECT_FALSE(ShowsBytes(etag_of(part), other)) << part;
+  }
+  EXPECT_FALSE(ShowsBytes(etag_of(11 * kMebibyte + 3), bytes)) << "nobody can know that size";
+  for (const char* const odd : {"\"-4\"", "\"900150983cd24fb0d6963f7d28e17f72-\"", "\"\"",
+                                "\"900150983cd24fb0d6963f7d28e17f72-0\"",
+                                "\"900150983cd24fb0d6963f7d28e17f72-99999999999999999999\""}) {
+    EXPECT_FALSE(ShowsBytes(odd, bytes)) << odd;
+  }
 }
 
 // ---- answers
@@ -348,7 +414,7 @@ TEST_F(S3SettingsTest, TakeTheEndpointOfTheServiceBeforeThatOfAllBeforeTheProfil
   EXPECT_EQ(Settings().endpoint, "http://10.0.0.2:9000");
   variables["AWS_ENDPOINT_URL_S3"] = "10.0.0.2:9000";
   EXPECT_THAT(ReadS3Settings(Surroundings()).status().message(),
-              HasSubstr("read '10.0.0.2:9000', expected http://HOST:PORT"));
+              HasSubstr("AWS_ENDPOINT_URL_S3: read '10.0.0.2:9000', expected http://HOST:PORT"));
 }
 
 TEST_F(S3SettingsTest, TakeTheNamedProfile) {
@@ -496,6 +562,21 @@ TEST_F(S3ClientTest, HearsTheErrorThatAFinishedUploadMayStillHave) {
       Body("<Error><Code>InternalError</Code><Message>We failed</Message></Error>")};
   EXPECT_THAT(Client()->CompleteUpload("k", "u", {{1, "\"e\""}}, {}).message(),
               HasSubstr("InternalError (We failed)"));
+}
+
+TEST_F(S3ClientTest, TakesNoWriteForDoneThatTheAnswerDoesNotSay) {
+  S3Reply done{200};
+  done.etag = "\"e\"";
+  S3Reply failed = Body("<Error><Code>InternalError</Code><Message>We failed</Message></Error>");
+  failed.etag = "\"e\"";
+  transport->replies["http://store:1/bkt/error"] = {failed};
+  transport->replies["http://store:1/bkt/portal"] = {Body("<html>log in</html>")};
+  transport->replies["http://store:1/bkt/later"] = {failed, Body(""), done};
+  EXPECT_THAT(Client()->Put("error", "x", {}, {}).message(),
+              HasSubstr("InternalError (We failed)"));
+  EXPECT_THAT(Client()->Put("portal", "x", {}, {}).message(), HasSubstr("has no ETag"));
+  EXPECT_THAT(Client()->Delete("error", {}).message(), HasSubstr("InternalError (We failed)"));
+  EXPECT_TRUE(Client()->Put("later", "x", {}, {}).ok());
 }
 
 TEST_F(S3ClientTest, NamesTheBucketInTheHostWhereTheProfileSaysSo) {

@@ -61,7 +61,8 @@ Status CheckLentRequest(const SignStoreRequest& request, const std::string& root
   const bool is_write = names == "PUT" || names == "PUT partNumber uploadId" ||
                         names == "POST uploads" || names == "POST uploadId" ||
                         names == "DELETE uploadId";
-  return is_own && is_write ? OkStatus() : no;
+  const bool is_named = request.method == "DELETE" || !request.sha256.empty();
+  return is_own && is_write && is_named ? OkStatus() : no;
 }
 
 }  // namespace tune

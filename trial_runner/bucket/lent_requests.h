@@ -4,7 +4,8 @@
 //   GET, HEAD  <root>/<trial>/<checkpoint>/...         of any trial
 //   PUT, POST  <root>/<their trial>/<checkpoint>/...   whole, or in parts; DELETE of an upload
 //
-// Nothing is listed, and no object removed.
+// What is sent must be named by its SHA-256: an address that somebody finds in a log, or that
+// outlives its lease, writes nothing else. Nothing is listed, and no object removed.
 //
 // Thread rule: pure.
 #pragma once

@@ -119,6 +119,12 @@ std::string RemedyOf(std::string_view code, const S3Reply& reply, Instant now) {
 
 }  // namespace
 
+bool HasS3Error(std::string_view body) {
+  if (body.empty()) return false;
+  const Result<pugi::xml_document> document = ParseXml(body);
+  return document.ok() && document->child("Error");
+}
+
 S3Error JudgeS3Reply(const S3Reply& reply) {
   if (reply.http_status == 0) return {S3Failure::kBroken, "", reply.broken};
   if (reply.http_status >= 200 && reply.http_status < 300) return {};

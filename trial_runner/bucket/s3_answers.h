@@ -43,6 +43,8 @@ struct S3Error {
 };
 
 S3Error JudgeS3Reply(const S3Reply& reply);
+// Whether the body is an error, whatever the status is.
+bool HasS3Error(std::string_view body);
 
 // One line for a person: `doing` is "read s3://bucket/key". kNotFound: no such key or upload;
 // kDataLoss: the object has not the bytes that were asked for;

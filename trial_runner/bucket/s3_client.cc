@@ -102,9 +102,12 @@ std::string S3Client::PathOf(const std::string& key) const {
 
 Result<HttpExchange> S3Client::Signed(const Request& request, const std::stop_token& stop) {
   if (parts_.presign) {
-    TUNE_ASSIGN_OR_RETURN(std::string url,
-                          parts_.presign(request.method, request.key, request.query, stop));
-    return HttpExchange{request.method, std::move(url), request.headers, request.body};
+    const bool sends = request.method == "PUT" || request.method == "POST";
+    S3ToSign to_sign{request.method, request.key, request.query, sends ? request.sha256 : ""};
+    TUNE_ASSIGN_OR_RETURN(std::string url, parts_.presign(to_sign, stop));
+    HttpExchange exchange{request.method, std::move(url), request.headers, request.body};
+    if (sends) exchange.headers.emplace_back("x-amz-content-sha256", request.sha256);
+    return exchange;
   }
   TUNE_ASSIGN_OR_RETURN(const S3Credentials credentials, parts_.credentials->Get(stop));
   S3Request to_sign{request.method, PathOf(request.key), request.query, request.headers,
@@ -124,13 +127,14 @@ Result<HttpExchange> S3Client::Signed(const Request& request, const std::stop_to
   return exchange;
 }
 
-Result<std::string> S3Client::Presign(const std::string& method, const std::string& key,
-                                      const S3Pairs& query, const std::stop_token& stop) {
+Result<std::string> S3Client::Presign(const S3ToSign& request, const std::stop_token& stop) {
   TUNE_ASSIGN_OR_RETURN(const S3Credentials credentials, parts_.credentials->Get(stop));
-  const S3Request request{method, PathOf(key), query, {{"host", host_}}};
-  const S3Pairs whole = PresignQuery(request, credentials, parts_.settings.region, "s3",
+  S3Request whole{
+      request.method, PathOf(request.key), request.query, {{"host", host_}}, request.sha256};
+  if (!request.sha256.empty()) whole.headers.emplace_back("x-amz-content-sha256", request.sha256);
+  const S3Pairs query = PresignQuery(whole, credentials, parts_.settings.region, "s3",
                                      AmazonDate(parts_.clock.Now()), kPresignedFor);
-  return scheme_ + host_ + request.path + "?" + CanonicalQuery(whole);
+  return scheme_ + host_ + whole.path + "?" + CanonicalQuery(query);
 }
 
 Result<S3Reply> S3Client::AskOnce(const Request& request, const std::stop_token& stop) {
@@ -150,6 +154,23 @@ Result<S3Reply> S3Client::AskOnce(const Request& request, const std::stop_token&
   return parts_.transport->Do(exchange, stop);
 }
 
+namespace {
+
+// A store may say with status 200 that it could not do it, when it comes to know of that late; and
+// what lies before a store answers at times in its place.
+void DoubtSuccess(const std::string& method, const std::string& key, S3Reply& reply) {
+  const bool is_said = reply.http_status >= 200 && reply.http_status < 300;
+  if (!is_said || method == "GET" || method == "HEAD") return;
+  if (HasS3Error(reply.body)) {
+    reply.http_status = 500;
+  } else if (method == "PUT" && !key.empty() && reply.etag.empty()) {
+    reply.broken = "the answer has no ETag: it is not from an object store";
+    reply.http_status = 0;
+  }
+}
+
+}  // namespace
+
 Result<S3Reply> S3Client::Ask(const Request& request, const std::stop_token& stop) {
   Request whole = request;
   if (whole.sha256.empty()) whole.sha256 = Sha256OfBody(whole.body);
@@ -158,6 +179,7 @@ Result<S3Reply> S3Client::Ask(const Request& request, const std::stop_token& sto
   for (int failed_tries = 1;; ++failed_tries) {
     const Instant begun = parts_.clock.Now();
     TUNE_ASSIGN_OR_RETURN(S3Reply reply, AskOnce(whole, stop));
+    DoubtSuccess(whole.method, whole.key, reply);
     if (stop.stop_requested()) {
       return Unavailable("cannot " + Doing(request) + ": given up before an answer came");
     }
@@ -274,7 +296,6 @@ Result<S3Part> S3Client::PutPart(const std::string& key, const std::string& uplo
   return S3Part{number, std::move(reply.etag)};
 }
 
-// The store says only in the end that it could not be done: with status 200, and an error.
 Status S3Client::CompleteUpload(const std::string& key, const std::string& upload,
                                 const std::vector<S3Part>& parts, const std::stop_token& stop) {
   std::string body = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
@@ -285,10 +306,7 @@ Status S3Client::CompleteUpload(const std::string& key, const std::string& uploa
   body += "</CompleteMultipartUpload>";
   Request request{"POST", key, {{"uploadId", upload}}, {}, body};
   request.doing = "finish writing";
-  TUNE_ASSIGN_OR_RETURN(S3Reply reply, Ask(request, stop));
-  if (reply.body.find("<Error>") == std::string::npos) return OkStatus();
-  reply.http_status = 500;
-  return S3ErrorStatus(JudgeS3Reply(reply), reply, Doing(request), parts_.clock.Now());
+  return Ask(request, stop).status();
 }
 
 Status S3Client::AbortUpload(const std::string& key, const std::string& upload,

@@ -31,10 +31,15 @@ struct S3Part {
   std::string etag;
 };
 
-// An address for a request, which the store takes without credentials for a while.
-using S3Presigner =
-    std::function<Result<std::string>(const std::string& method, const std::string& key,
-                                      const S3Pairs& query, const std::stop_token&)>;
+// A request that somebody else signs.
+struct S3ToSign {
+  std::string method;
+  std::string key;
+  S3Pairs query = {};
+  std::string sha256 = {};  // Of what it sends, which is then all that it can send; empty: nothing.
+};
+// Its address, which the store takes without credentials for a while.
+using S3Presigner = std::function<Result<std::string>(const S3ToSign&, const std::stop_token&)>;
 
 class S3Client {
  public:
@@ -53,12 +58,12 @@ class S3Client {
   // Of this process's environment and its network. Asks nobody.
   static Result<std::shared_ptr<S3Client>> Make(const std::string& bucket);
 
-  // The same without credentials. Its requests' headers are not signed, nor what they send.
+  // The same without credentials. Of its requests' headers none is signed but the SHA-256 of what
+  // they send.
   static Result<std::shared_ptr<S3Client>> MakeWithout(const std::string& bucket,
                                                        S3Presigner presign);
   // An S3Presigner with this client's credentials.
-  Result<std::string> Presign(const std::string& method, const std::string& key,
-                              const S3Pairs& query, const std::stop_token& stop);
+  Result<std::string> Presign(const S3ToSign& request, const std::stop_token& stop);
 
   // Called, on the thread that asks, while a request that keeps failing is still tried again, or
   // nothing of it has moved for `quiet`: a store that hangs takes minutes to be given up. To be set

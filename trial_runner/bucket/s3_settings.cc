@@ -103,15 +103,20 @@ Result<S3Settings> ReadS3Settings(const AwsSurroundings& surroundings) {
   }
   settings.region = FirstOf({variable("AWS_REGION"), variable("AWS_DEFAULT_REGION"),
                              At(settings.of_profile, "region"), "us-east-1"});
+  std::string from = "endpoint_url of the profile '" + settings.profile + "'";
   if (variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS") != "true") {
-    settings.endpoint = FirstOf({variable("AWS_ENDPOINT_URL_S3"), variable("AWS_ENDPOINT_URL"),
-                                 EndpointOfProfile(config, settings)});
+    for (const char* const name : {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"}) {
+      if (!settings.endpoint.empty() || variable(name).empty()) continue;
+      settings.endpoint = variable(name);
+      from = name;
+    }
+    if (settings.endpoint.empty()) settings.endpoint = EndpointOfProfile(config, settings);
   }
   while (settings.endpoint.ends_with('/')) settings.endpoint.pop_back();
   const bool is_address = settings.endpoint.empty() || settings.endpoint.starts_with("http://") ||
                           settings.endpoint.starts_with("https://");
   if (!is_address) {
-    return InvalidArgument("AWS_ENDPOINT_URL: read '" + settings.endpoint +
+    return InvalidArgument(from + ": read '" + settings.endpoint +
                            "', expected http://HOST:PORT or https://HOST");
   }
   const std::string style = At(settings.of_profile, "s3.addressing_style");

@@ -44,9 +44,8 @@ Result<std::shared_ptr<S3Client>> BucketStore::Client(const AttemptRef& ref) {
   const auto tell = [this](const Status& failed) { TellAll(failed.message()); };
   if (signer_ != nullptr) {
     // The tuner signs for a lease.
-    const auto sign = [this, ref](const std::string& method, const std::string& key,
-                                  const S3Pairs& query, const std::stop_token& stop) {
-      return signer_->Sign({ref, method, key, query}, stop);
+    const auto sign = [this, ref](const S3ToSign& request, const std::stop_token& stop) {
+      return signer_->Sign({ref, request.method, request.key, request.query, request.sha256}, stop);
     };
     TUNE_ASSIGN_OR_RETURN(std::shared_ptr<S3Client> client,
                           S3Client::MakeWithout(root_.bucket, sign));

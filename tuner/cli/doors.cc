@@ -23,7 +23,7 @@ Signer SignerFor(const std::string& sweep, const CheckpointPolicy& policy) {
   return [root, client](const SignStoreRequest& request) -> Result<std::string> {
     TUNE_RETURN_IF_ERROR(client.status());
     TUNE_RETURN_IF_ERROR(CheckLentRequest(request, root.key));
-    return (*client)->Presign(request.method, request.key, request.query, {});
+    return (*client)->Presign({request.method, request.key, request.query, request.sha256}, {});
   };
 }
 
