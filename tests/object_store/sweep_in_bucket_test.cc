@@ -301,6 +301,56 @@ TEST_F(BucketSweep, GcRemovesWhatNobodyNeedsAndDeleteEverything) {
   EXPECT_THAT(*client_->ListUploads("", {}), IsEmpty());
 }
 
+// Its rows go first; a store that refuses it then is one of which the database knows.
+TEST_F(BucketSweep, WhatADeleteThatFailedHasLeftGoesWithTheNextGc) {
+  TestFolder folder;
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", folder.Write("space.yaml", Space("0"))})));
+  const auto fail_to_delete = [&] {
+    unsetenv("AWS_ACCESS_KEY_ID");
+    const ProgramResult failed = RunTune(folder, {"delete", "space", "--yes"});
+    setenv("AWS_ACCESS_KEY_ID", "TUNEKEY", 1);
+    EXPECT_EQ(failed.exit_status, 1);
+    EXPECT_THAT(failed.err, HasSubstr("tune gc goes on with it"));
+  };
+  fail_to_delete();
+  EXPECT_NE(RunTune(folder, {"delete", "space", "--yes"}).exit_status, 0) << "it is deleted";
+  EXPECT_FALSE(Keys().empty());
+  const ProgramResult dry = RunTune(folder, {"gc", "--dry-run"});
+  EXPECT_THAT(dry.out, HasSubstr("of a sweep that was deleted"));
+  EXPECT_FALSE(Keys().empty());
+  const ProgramResult collected = RunTune(folder, {"gc"});
+  EXPECT_TRUE(Succeeded(collected));
+  EXPECT_THAT(collected.out, HasSubstr("of a sweep that was deleted"));
+  EXPECT_THAT(Keys(), IsEmpty());
+  EXPECT_THAT(RunTune(folder, {"gc"}).out, Not(HasSubstr("s3://")));
+  // Its name is free, also before anybody has collected what is left.
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", "space.yaml"})));
+  fail_to_delete();
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", "space.yaml"})));
+  ExpectStoreIsWhatRowsSay(folder);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"gc"})));
+  ExpectStoreIsWhatRowsSay(folder);
+}
+
+TEST_F(BucketSweep, AHeadGoesOnWithTheDeletesOfItsLastLife) {
+  TestFolder folder;
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", folder.Write("space.yaml", Space("0"))})));
+  {
+    const Stopped stopped;
+    Program head(folder, "tune", {"head", "--cpus", "1"});
+    ASSERT_TRUE(head.WaitForText("the head runs"));
+    ASSERT_TRUE(Succeeded(RunTune(folder, {"delete", "space", "--yes"})));
+    head.Signal(SIGKILL);
+    head.Wait();
+  }
+  EXPECT_FALSE(Keys().empty());
+  Program head(folder, "tune", {"head", "--cpus", "1"});
+  while (!Keys().empty()) {
+  }
+  head.Signal(SIGTERM);
+  head.Wait();
+}
+
 TEST_F(BucketSweep, NoneBeginsWithinThePlaceOfAnotherAndDeleteLeavesOneThatIsThere) {
   TestFolder folder;
   ASSERT_TRUE(Succeeded(RunTune(folder, {"run", folder.Write("space.yaml", Space("0"))})));
@@ -369,6 +419,11 @@ TEST_F(BucketSweep, ADryRunLooksAtTheStoreAndWritesNothingThere) {
   EXPECT_TRUE(Succeeded(there));
   EXPECT_THAT(there.err, HasSubstr("can be listed and has no object"));
   EXPECT_THAT(Keys(), IsEmpty());
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"run", "space.yaml", "--db", "other.db"})));
+  const ProgramResult taken = RunTune(folder, {"run", "space.yaml", "--dry-run"});
+  EXPECT_EQ(taken.exit_status, 2);
+  EXPECT_THAT(taken.err, HasSubstr("belongs to another sweep, space of "));
+  ASSERT_TRUE(Succeeded(RunTune(folder, {"delete", "space", "--yes", "--db", "other.db"})));
   const ProgramResult none = RunTune(folder, {"run", "space.yaml", "--dry-run", "--set",
                                               "checkpoint.storage=s3://no-such-bucket-here/p"});
   EXPECT_EQ(none.exit_status, 2);

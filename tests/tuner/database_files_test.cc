@@ -237,6 +237,34 @@ TEST(Open, ACreationThatDiedHalfwayIsBegunAgain) {
   EXPECT_TRUE(store->CreateExperiment(SampleExperiment("s")).ok());
 }
 
+// ---- what deleted sweeps leave elsewhere
+
+TEST(DeletedSweep, ItsPlaceInAnObjectStoreIsKnownUntilItIsForgotten) {
+  const TempFolder folder;
+  const auto store = OpenStore(folder / "tune.db");
+  for (const std::string name : {"on_disk", "in_bucket"}) {
+    NewExperiment wanted = SampleExperiment(name);
+    wanted.spec = name == "on_disk" ? R"({"checkpoint":{"storage":"auto"}})"
+                                    : R"({"checkpoint":{"storage":"s3://bucket/p"}})";
+    const auto experiment = store->CreateExperiment(wanted);
+    ASSERT_TRUE(experiment.ok());
+    ASSERT_TRUE(store->DeleteExperiment(*experiment).ok());
+  }
+  const auto read = [&] {
+    const auto database = Database::Open(folder / "tune.db", Access::kRead);
+    EXPECT_TRUE(database.ok());
+    return *ReadLeftStorages(**database);
+  };
+  const std::vector<LeftStorage> left = read();
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].sweep, "in_bucket");
+  EXPECT_EQ(left[0].storage, "s3://bucket/p");
+  EXPECT_EQ(left[0].created_at, kSampleStart);
+  EXPECT_EQ(left[0].seed, SampleExperiment("in_bucket").seed);
+  ASSERT_TRUE(store->ForgetLeft(left[0]).ok());
+  EXPECT_TRUE(read().empty());
+}
+
 // ---- databases of earlier programs
 
 // Made from tests/golden/db/v<version>.sql.

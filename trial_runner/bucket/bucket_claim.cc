@@ -114,6 +114,13 @@ Status CheckIsWithinNoOther(S3Client& client, const std::string& key, const std:
 
 }  // namespace
 
+Status CheckMayBegin(S3Client& client, const std::string& key, const std::stop_token& stop) {
+  const Status owned = CheckOwner(client, key, BucketOwner{}, stop);  // Nobody's is like that.
+  if (owned.code() != StatusCode::kNotFound) return owned;
+  TUNE_RETURN_IF_ERROR(CheckIsEmpty(client, key, stop));
+  return CheckIsWithinNoOther(client, key, stop);
+}
+
 Status ClaimBucket(S3Client& client, const std::string& key, const BucketOwner& owner, bool is_new,
                    const std::stop_token& stop) {
   const Status owned = CheckOwner(client, key, owner, stop);

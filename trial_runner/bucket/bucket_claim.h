@@ -31,6 +31,8 @@ struct BucketOwner {
 Result<std::string> CheckBucket(S3Client& client, const std::string& key, const std::string& nonce,
                                 const std::stop_token& stop);
 
+// Without writing anything: kFailedPrecondition where a new sweep could not claim it now.
+Status CheckMayBegin(S3Client& client, const std::string& key, const std::stop_token& stop);
 // `key`: the sweep's. kFailedPrecondition: it belongs to another one, which is named; or the sweep
 // is new, and objects are there that are nobody's.
 Status ClaimBucket(S3Client& client, const std::string& key, const BucketOwner& owner, bool is_new,

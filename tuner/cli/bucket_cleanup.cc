@@ -13,6 +13,7 @@
 #include "trial_runner/bucket/bucket_checkpoints.h"
 #include "trial_runner/bucket/checkpoint_manifest.h"
 #include "trial_runner/bucket/s3_client.h"
+#include "trial_runner/bucket/side_by_side.h"
 #include "trial_runner/bucket/stop_later.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/complain.h"
@@ -24,6 +25,7 @@ namespace tune {
 namespace {
 
 constexpr std::string_view kManifestEnd = "/manifest.json";
+constexpr size_t kRemovedAtOnce = 8;
 
 // "3/checkpoint_000004" of "3/checkpoint_000004/data/x"; empty: it is none of a checkpoint's.
 std::string CheckpointOf(std::string_view within) {
@@ -57,6 +59,20 @@ Result<std::vector<SweepStorage>> ReadStorages(Database& database, const std::st
     storages.push_back(StorageBelow(prefix, std::string(row->Text(0)), database.path(),
                                     Instant{row->Int(2)}, static_cast<uint64_t>(row->Int(3))));
   }
+}
+
+Result<std::vector<SweepStorage>> ReadLeft(Database& database) {
+  TUNE_ASSIGN_OR_RETURN(const std::vector<LeftStorage> left, ReadLeftStorages(database));
+  std::vector<SweepStorage> storages;
+  for (const LeftStorage& one : left) {
+    TUNE_ASSIGN_OR_RETURN(const S3Address prefix, ParseS3Url(one.storage));
+    storages.push_back(StorageBelow(prefix, one.sweep, database.path(), one.created_at, one.seed));
+  }
+  return storages;
+}
+
+LeftStorage AsLeft(const SweepStorage& storage) {
+  return {storage.sweep, "", storage.owner.begun, storage.owner.seed};
 }
 
 std::optional<SweepStorage> StorageOf(const StoredExperiment& experiment,
@@ -97,11 +113,10 @@ Result<std::string> LookAtStorage(const std::string& storage, const std::string&
   const Result<std::shared_ptr<S3Client>> client = ClientForCommand(prefix.bucket);
   if (!client.ok()) return client.status().At(kPlace);
   const StopLater patience(kAnswerPatience);
-  const auto objects = (*client)->List(root.key + "/", patience.token());
-  if (!objects.ok()) return objects.status().At(kPlace);
-  const std::string count = Counted(static_cast<int64_t>(objects->size()), "object");
-  return root.ToUrl() + " can be listed and has " + (objects->empty() ? "no object" : count) +
-         "; that it can be written is seen when the sweep begins";
+  TUNE_RETURN_IF_ERROR(CheckMayBegin(**client, root.key, patience.token()).At(kPlace));
+  return root.ToUrl() +
+         " can be listed and has no object; that it can be written is seen when the "
+         "sweep begins";
 }
 
 Result<std::string> KeepClaim(const SweepStorage& storage, const std::stop_token& stop) {
@@ -127,13 +142,45 @@ Status ClaimStorage(const SweepStorage& storage, bool is_new, Duration wait) {
       .At("checkpoint.storage");
 }
 
+namespace {
+
+// Those of deleted sweeps that had this place.
+Result<std::vector<SweepStorage>> LeftAt(const SweepStorage& place, const std::string& db_path) {
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(db_path));
+  TUNE_ASSIGN_OR_RETURN(std::vector<SweepStorage> left, ReadLeft(*database));
+  std::erase_if(
+      left, [&place](const SweepStorage& one) { return one.root.ToUrl() != place.root.ToUrl(); });
+  return left;
+}
+
+Status EmptyForNew(const SweepStorage& place, const std::string& db_path, SqliteStore& store,
+                   bool empties, Duration wait) {
+  TUNE_ASSIGN_OR_RETURN(const std::vector<SweepStorage> left, LeftAt(place, db_path));
+  if (!left.empty() && !empties) {
+    return Unavailable("checkpoint.storage: what the deleted sweep " + place.sweep + " has at " +
+                       place.root.ToUrl() + " is still being removed; try again in a while");
+  }
+  for (const SweepStorage& one : left) {
+    const StopLater patience(wait);
+    TUNE_RETURN_IF_ERROR(EmptyStorage(one, patience.token()).At("checkpoint.storage"));
+    TUNE_RETURN_IF_ERROR(store.ForgetLeft(AsLeft(one)));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 Status ClaimNew(const StoredExperiment& experiment, const std::string& storage,
-                const std::string& db_path, SqliteStore& store, Duration patience) {
+                const std::string& db_path, SqliteStore& store, bool empties, Duration patience) {
   const auto place = StorageOf(experiment, storage, db_path);
   if (!place) return OkStatus();
   Status claimed = store.MakeDurable();
+  if (claimed.ok()) claimed = EmptyForNew(*place, db_path, store, empties, patience);
   if (claimed.ok()) claimed = ClaimStorage(*place, /*is_new=*/true, patience);
-  if (!claimed.ok()) TUNE_RETURN_IF_ERROR(store.DeleteExperiment(experiment));
+  if (claimed.ok()) return claimed;
+  TUNE_RETURN_IF_ERROR(store.DeleteExperiment(experiment));
+  // A place that it never had.
+  TUNE_RETURN_IF_ERROR(store.ForgetLeft(AsLeft(*place)));
   return claimed;
 }
 
@@ -270,6 +317,23 @@ std::vector<std::string> PlacesOfOthers(const std::vector<S3Object>& objects,
 
 }  // namespace
 
+Result<int64_t> MeasureStorage(const SweepStorage& storage, const std::stop_token& stop) {
+  TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client,
+                        ClientForCommand(storage.root.bucket));
+  const Status owned = CheckOwner(*client, storage.root.key, storage.owner, stop);
+  const bool is_its = owned.ok();
+  if (!is_its && owned.code() != StatusCode::kNotFound &&
+      owned.code() != StatusCode::kFailedPrecondition) {
+    return owned;
+  }
+  if (!is_its) return 0;
+  TUNE_ASSIGN_OR_RETURN(const std::vector<S3Object> objects,
+                        client->List(storage.root.key + "/", stop));
+  int64_t bytes = 0;
+  for (const S3Object& object : objects) bytes += object.bytes;
+  return bytes;
+}
+
 Status EmptyStorage(const SweepStorage& storage, const std::stop_token& stop) {
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client,
                         ClientForCommand(storage.root.bucket));
@@ -291,24 +355,41 @@ Status EmptyStorage(const SweepStorage& storage, const std::stop_token& stop) {
   }
   TUNE_RETURN_IF_ERROR(owned);
   const std::string below = storage.root.key + "/";
-  TUNE_ASSIGN_OR_RETURN(const std::vector<S3Object> objects, client->List(below, stop));
+  TUNE_ASSIGN_OR_RETURN(std::vector<S3Object> objects, client->List(below, stop));
   const std::vector<std::string> others = PlacesOfOthers(objects, storage.root.key);
   const auto is_others = [&others](const std::string& key) {
     return std::any_of(others.begin(), others.end(),
                        [&key](const std::string& place) { return key.starts_with(place); });
   };
   // Who it belongs to last.
-  for (const S3Object& object : objects) {
-    if (object.key == OwnerKey(storage.root.key) || is_others(object.key)) continue;
-    TUNE_RETURN_IF_ERROR(client->Delete(object.key, stop));
-  }
-  if (others.empty()) return RemoveAllBelow(*client, below, stop);
+  const std::string owner = OwnerKey(storage.root.key);
+  std::erase_if(objects, [&](const S3Object& object) {
+    return object.key == owner || is_others(object.key);
+  });
+  TUNE_RETURN_IF_ERROR(SideBySide(
+      objects.size(), kRemovedAtOnce, stop,
+      [&](size_t i, const std::stop_token& end) { return client->Delete(objects[i].key, end); }));
   TUNE_ASSIGN_OR_RETURN(const std::vector<S3Upload> uploads, client->ListUploads(below, stop));
   for (const S3Upload& upload : uploads) {
     if (is_others(upload.key)) continue;
     TUNE_RETURN_IF_ERROR(client->AbortUpload(upload.key, upload.id, stop));
   }
-  return client->Delete(OwnerKey(storage.root.key), stop);
+  TUNE_RETURN_IF_ERROR(client->Delete(owner, stop));
+  // Some stores say that they have removed what they have not.
+  TUNE_ASSIGN_OR_RETURN(std::vector<S3Object> left, client->List(below, stop));
+  std::erase_if(left, [&](const S3Object& object) { return is_others(object.key); });
+  if (left.empty()) return OkStatus();
+  return Unavailable(storage.root.ToUrl() + ": the store says that all is removed, and has " +
+                     Counted(static_cast<int64_t>(left.size()), "object") + " there, " +
+                     left.front().key + " among them");
+}
+
+Status EmptyLeft(const std::string& db_path, const SweepStorage& storage,
+                 const std::stop_token& stop) {
+  TUNE_RETURN_IF_ERROR(EmptyStorage(storage, stop));
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
+                        Database::Open(db_path, Access::kWrite));
+  return ForgetLeftStorage(*database, AsLeft(storage));
 }
 
 Result<int64_t> RefillStorage(const std::string& db_path, const SweepStorage& storage,

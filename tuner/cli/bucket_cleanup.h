@@ -19,6 +19,7 @@
 #include "trial_runner/s3_address.h"
 #include "tuner/cli/artifact_cleanup.h"
 #include "tuner/sqlite/database.h"
+#include "tuner/sqlite/left_storages.h"
 #include "tuner/sqlite/sqlite_store.h"
 #include "tuner/sqlite/writer_lock.h"
 #include "tuner/store.h"
@@ -38,6 +39,10 @@ struct SweepStorage {
 // Those of all sweeps, or of one, that have `checkpoint.storage`.
 Result<std::vector<SweepStorage>> ReadStorages(Database& database, const std::string& sweep = "");
 
+// Those that deleted sweeps have left (left_storages.h).
+Result<std::vector<SweepStorage>> ReadLeft(Database& database);
+LeftStorage AsLeft(const SweepStorage& storage);
+
 // All that can be known of a store before a sweep begins there; prints what is doubtful. Of a store
 // that does not answer it is an error after a while.
 Status CheckStorage(const std::string& storage, const std::string& sweep,
@@ -55,9 +60,11 @@ std::optional<SweepStorage> StorageOf(const StoredExperiment& experiment,
 // is.
 Status ClaimStorage(const SweepStorage& storage, bool is_new, Duration patience = kStoragePatience);
 // For one that was just created: it is durable before its mark is there, which would refuse its
-// name for ever if a loss of power took its rows. One whose place is another one's goes again.
+// name for ever if a loss of power took its rows. One whose place is another one's goes again. What
+// a deleted sweep has left in the place goes first, or, where `empties` is false since somebody is
+// about it, the place is refused: never do two empty one place, or one that is claimed.
 Status ClaimNew(const StoredExperiment& experiment, const std::string& storage,
-                const std::string& db_path, SqliteStore& store,
+                const std::string& db_path, SqliteStore& store, bool empties,
                 Duration patience = kStoragePatience);
 
 // Of a sweep that runs: writes its mark again where somebody has removed it, and says so in a line.
@@ -95,9 +102,15 @@ Result<CleanedStorage> CleanUpStorage(const std::string& db_path, const SweepSto
                                       const std::optional<LockHolder>& tuner, Instant now,
                                       bool dry_run, const std::stop_token& stop);
 
-// Removes all that the sweep has there, if it is its own. kFailedPrecondition: something is there,
-// and nobody can know whose it is; what a person may do stands in the message.
+// Removes all that the sweep has there, if it is its own, and looks whether it is gone.
+// kFailedPrecondition: something is there, and nobody can know whose it is; what a person may do
+// stands in the message.
 Status EmptyStorage(const SweepStorage& storage, const std::stop_token& stop);
+// Of a sweep that has a mark there; 0 where it has none, as what lies there is then nobody's.
+Result<int64_t> MeasureStorage(const SweepStorage& storage, const std::stop_token& stop);
+// Of a deleted sweep, and then it is known no longer. The caller holds the writer's lock.
+Status EmptyLeft(const std::string& db_path, const SweepStorage& storage,
+                 const std::stop_token& stop);
 
 // What a backup brought to this disk, and the store has no longer, or not whole, goes there again.
 // Returns how many those were.

@@ -101,9 +101,9 @@ Status DeleteRows(const std::string& db_path, const FoundSweep& sweep, Instant n
   return transaction.Commit();
 }
 
-// The rows; returns the exit status, 0: they are gone.
+// The rows; returns the exit status, 0: they are gone. `held` is the writer's lock from then on.
 int DeleteAtRest(const DeleteOptions& options, const Doomed& doomed, const Clock& clock,
-                 std::ostream& err) {
+                 std::optional<WriterLock>& held, std::ostream& err) {
   if (const Status s = MayChangeAlone(); !s.ok()) return Complain(s, err);
   Result<WriterLock> lock =
       AcquireWriterLock(options.db_path, clock.Now(), LockText::kIfThereIsRoom);
@@ -117,6 +117,7 @@ int DeleteAtRest(const DeleteOptions& options, const Doomed& doomed, const Clock
     return Complain(s, err);
   }
   if (lock->committed() && lock->committed()->experiment == doomed.sweep.id) lock->Forget();
+  held.emplace(*std::move(lock));
   return 0;
 }
 
@@ -134,16 +135,17 @@ int DeleteOnHead(const DeleteOptions& options, const LockHolder& head, const Doo
   return answer->status.ok() ? 0 : Complain(answer->status, err);
 }
 
-// A head does that itself.
-bool EmptyStorages(const Doomed& doomed, std::ostream& err) {
+// A head does that itself. The lock is held: a sweep that begins there meanwhile would lose what it
+// has.
+bool EmptyStorages(const DeleteOptions& options, const Doomed& doomed, std::ostream& err) {
   for (const SweepStorage& storage : doomed.storages) {
     const StopLater patience(kStoragePatience);
-    const Status emptied = EmptyStorage(storage, patience.token());
+    const Status emptied = EmptyLeft(options.db_path, storage, patience.token());
     if (emptied.ok()) continue;
     err << "tune: the rows of " << Printable(doomed.sweep.name) << " are deleted, but "
         << emptied.message();
     if (emptied.code() != StatusCode::kFailedPrecondition) {
-      err << "; remove what is left with: aws s3 rm --recursive " << storage.root.ToUrl();
+      err << "; tune gc goes on with it, or: aws s3 rm --recursive " << storage.root.ToUrl();
     }
     err << "\n";
     return false;
@@ -191,8 +193,9 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
     }
   }
   const bool is_on_head = holder && holder->is_head;
+  std::optional<WriterLock> lock;
   if (const int failed = is_on_head ? DeleteOnHead(options, *holder, *doomed, clock, err)
-                                    : DeleteAtRest(options, *doomed, clock, err)) {
+                                    : DeleteAtRest(options, *doomed, clock, lock, err)) {
     return failed;
   }
   LocalArtifactStore artifacts(ArtifactsDirOf(options.db_path));
@@ -202,7 +205,7 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
     return 1;
   }
   if (!is_on_head) RemoveEmptyArtifacts(options.db_path);
-  if (!is_on_head && !EmptyStorages(*doomed, err)) return 1;
+  if (!is_on_head && !EmptyStorages(options, *doomed, err)) return 1;
   out << "deleted " << doomed->Describe() << "\n";
   return 0;
 }

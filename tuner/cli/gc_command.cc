@@ -127,10 +127,29 @@ class Collection {
       removed.insert(removed.end(), cleaned->removed.begin(), cleaned->removed.end());
       if (!tuner_) wholes.push_back(IsWholeIn(storage, cleaned->list));
     }
+    if (!tuner_) TUNE_RETURN_IF_ERROR(EmptyAllLeft(*database, removed));
     return IsElsewhere([wholes = std::move(wholes)](const std::string& path) {
       return std::any_of(wholes.begin(), wholes.end(),
                          [&path](const IsElsewhere& is_whole) { return is_whole(path); });
     });
+  }
+
+  // What deletes that were cut off have left; a head goes on with its own.
+  Status EmptyAllLeft(Database& database, std::vector<RemovedGarbage>& removed) {
+    TUNE_ASSIGN_OR_RETURN(const std::vector<SweepStorage> left, ReadLeft(database));
+    for (const SweepStorage& storage : left) {
+      const StopLater patience(kStoragePatience);
+      const Result<int64_t> bytes = MeasureStorage(storage, patience.token());
+      Status emptied = bytes.status();
+      if (emptied.ok() && !options_.dry_run) {
+        emptied = EmptyLeft(options_.db_path, storage, patience.token());
+      }
+      if (emptied.ok() && *bytes == 0) continue;
+      removed.push_back({{storage.root.ToUrl(), "of a sweep that was deleted"},
+                         bytes.ok() ? *bytes : 0,
+                         std::move(emptied)});
+    }
+    return OkStatus();
   }
 
   // The last connection folds the WAL back and removes it when it closes.

@@ -72,7 +72,7 @@ std::string LearnerOf(const std::string& name, const std::vector<StoredExperimen
 void LogOfHead(const std::string& line) { Tell(FormatInstant(RealClock().Now()) + "  " + line); }
 
 HeadSweeps::HeadSweeps(const Parts& parts)
-    : parts_(parts), artifacts_dir_(ArtifactsDirOf(parts.db_path)) {}
+    : parts_(parts), artifacts_dir_(ArtifactsDirOf(parts.db_path)), emptying_(parts.artifacts) {}
 
 std::string HeadSweeps::NameOf(ExperimentId id) const {
   const auto found = names_.find(id);
@@ -83,6 +83,7 @@ Status HeadSweeps::Look() {
   LookAtPrograms();
   TUNE_RETURN_IF_ERROR(LookAtOrder());
   TUNE_RETURN_IF_ERROR(LookAtEnded());
+  TUNE_RETURN_IF_ERROR(emptying_.Look(parts_.store, parts_.clock.Now()));
   return LookAtInterrupted();
 }
 
@@ -120,6 +121,7 @@ Status HeadSweeps::TakeUp(const TakenUp& taken) {
     for (HeadEvent& event : HeldBack(experiment.id, *last_step)) events.push_back(std::move(event));
     TUNE_RETURN_IF_ERROR(parts_.tuner.Take(events));
   }
+  TUNE_RETURN_IF_ERROR(emptying_.GoOn(parts_.db_path));
   if (!names_.empty()) {
     LogOfHead("going on with " + Counted(static_cast<int64_t>(names_.size()), "sweep"));
   }
@@ -199,10 +201,7 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
   TUNE_RETURN_IF_ERROR(CheckOrder(parts_.db_path, spec.after, parts_.clock));
   const bool needs_package =
       provenance->is_elsewhere && !WorkingFolder(spec.trainable, spec.base_dir).empty();
-  if (needs_package) {
-    TUNE_RETURN_IF_ERROR(
-        OpenKeptPackage(PackagesDirOf(parts_.db_path), provenance->package).status().At("package"));
-  }
+  if (needs_package) TUNE_RETURN_IF_ERROR(CheckPackage(parts_.db_path, provenance->package));
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   TUNE_ASSIGN_OR_RETURN(EarlierSweep earlier,
                         ReadEarlierAtStart(spec, space, parts_.clock.Now(), parts_.store));
@@ -224,8 +223,8 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
   TUNE_ASSIGN_OR_RETURN(wanted.labels, Changed({}, submission.labels));
   wanted.is_synced_later = true;  // With its first step.
   TUNE_ASSIGN_OR_RETURN(const StoredExperiment experiment, parts_.store.CreateExperiment(wanted));
-  TUNE_RETURN_IF_ERROR(
-      ClaimNew(experiment, spec.checkpoint.storage, parts_.db_path, parts_.store, left()));
+  TUNE_RETURN_IF_ERROR(ClaimNew(experiment, spec.checkpoint.storage, parts_.db_path, parts_.store,
+                                /*empties=*/false, left()));
   parts.options.name = experiment.name;
   parts.options.artifact_root = artifacts_dir_ + "/" + experiment.name;
   parts_.controller.Enlist(experiment.id, std::move(parts.options), std::move(parts.searcher),
@@ -259,18 +258,23 @@ void HeadSweeps::Admit(const StoredExperiment& experiment) {
   const Result<Provenance> provenance = DecodeProvenance(experiment.provenance);
   programs_.try_emplace(id, open.sweep.options().spec, experiment.provenance,
                         open.sweep.doubts().program_changes());
+  OfferedToWorkers offered;
+  if (provenance.ok()) {
+    // The package also where it is gone: in another folder its trials would be other ones.
+    offered = {provenance->package, provenance->is_elsewhere, DataSeenOf(*provenance)};
+  }
   std::shared_ptr<const PackageSource> package;
   if (provenance.ok() && !provenance->package.sha256.empty()) {
     auto kept = OpenKeptPackage(PackagesDirOf(parts_.db_path), provenance->package);
     if (kept.ok()) {
       package = *std::move(kept);
       packages_[id] = package->name().sha256;
-      open.sweep.Offer(package->name(), provenance->is_elsewhere);
     } else {
       LogOfHead("warning: " + experiment.name +
-                ": workers of other machines cannot have its folder: " + kept.status().message());
+                ": workers cannot have its folder: " + kept.status().message());
     }
   }
+  open.sweep.Offer(std::move(offered));
   const Status added =
       parts_.doors.AddSweep(id, experiment.name, open.sweep.options().spec, std::move(package));
   if (!added.ok()) {
@@ -374,7 +378,7 @@ Result<std::vector<std::string>> HeadSweeps::DoAtRest(const ControlRequest& requ
                                   experiment.name + "; delete that one first");
       }
       TUNE_RETURN_IF_ERROR(parts_.store.DeleteExperiment(experiment));
-      EmptyLater(experiment);
+      if (const auto storage = StorageOf(experiment, parts_.db_path)) emptying_.Begin(*storage);
       is_order_due_ = true;
       std::erase_if(submitted_, [&](const auto& entry) { return entry.second == experiment.name; });
       LogOfHead(experiment.name + " is deleted");
@@ -396,6 +400,7 @@ Result<std::vector<std::string>> HeadSweeps::Resume(const StoredExperiment& expe
                               " is over; nothing to resume (--samples N extends it, --errored "
                               "tries failed trials again)");
   }
+  TUNE_RETURN_IF_ERROR(CheckFolderIsKept(parts_.db_path, experiment));
   TUNE_ASSIGN_OR_RETURN(const int64_t last_step,
                         EnlistStored(experiment, artifacts_dir_, parts_.store, parts_.controller));
   const Sweep& sweep = parts_.controller.At(experiment.id).sweep;
@@ -446,13 +451,6 @@ void HeadSweeps::CleanUpLater(const SweepStorage& storage) {
     return OkStatus();
   };
   parts_.artifacts.DoLater(clean);
-}
-
-void HeadSweeps::EmptyLater(const StoredExperiment& experiment) {
-  if (const auto storage = StorageOf(experiment, parts_.db_path)) {
-    parts_.artifacts.DoLater(
-        [storage = *storage](const std::stop_token& stop) { return EmptyStorage(storage, stop); });
-  }
 }
 
 Status HeadSweeps::LookAtEnded() {

@@ -16,6 +16,7 @@
 #include "tuner/cli/bucket_cleanup.h"
 #include "tuner/cli/control_desk.h"
 #include "tuner/cli/doors.h"
+#include "tuner/cli/emptying_storages.h"
 #include "tuner/cli/head_retention.h"
 #include "tuner/cli/kept_artifacts.h"
 #include "tuner/cli/program_watch.h"
@@ -67,7 +68,6 @@ class HeadSweeps final : public HeadDuties {
   Status CheckNew(const std::string& name, const ExperimentSpec& spec) const;
   // What waits for no store, which may be away.
   void CleanUpLater(const SweepStorage& storage);
-  void EmptyLater(const StoredExperiment& experiment);
   void Admit(const StoredExperiment& experiment);
   void NoteSubmitted(const StoredExperiment& experiment);
   Status LookAtInterrupted();
@@ -85,6 +85,7 @@ class HeadSweeps final : public HeadDuties {
   const std::string artifacts_dir_;
   std::map<std::string, std::string> submitted_;  // Names of all sweeps, by their submissions.
   std::map<std::string, Instant> interrupted_;    // When they are tried again, by name.
+  EmptyingStorages emptying_;                     // Of deleted sweeps.
   Instant ended_due_;                             // When those that are over are looked at.
   // Of those that are open.
   std::map<ExperimentId, std::string> names_;

@@ -119,7 +119,8 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec,
   if (!earlier.ok()) return Complain(earlier.status());
   const Result<StoredExperiment> experiment = (*store)->CreateExperiment(wanted);
   if (!experiment.ok()) return Complain(experiment.status());
-  if (const Status s = ClaimNew(*experiment, spec.checkpoint.storage, options.db_path, **store);
+  if (const Status s = ClaimNew(*experiment, spec.checkpoint.storage, options.db_path, **store,
+                                /*empties=*/true);
       !s.ok()) {
     return Complain(s);
   }

@@ -6,9 +6,11 @@
 #include "core/limits.h"
 #include "core/posix/environment.h"
 #include "core/posix/nameless_file.h"
+#include "trial_runner/package/kept_package.h"
 #include "trial_runner/working_folder.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/secret_environment.h"
+#include "tuner/provenance.h"
 
 namespace tune {
 
@@ -55,6 +57,32 @@ Result<WorkingPackage> PackWorkingFolder(const ExperimentSpec& spec, const std::
 
 std::string PackagesDirOf(const std::string& db_path) {
   return ArtifactsDirOf(db_path) + "/packages";
+}
+
+Status CheckPackage(const std::string& db_path, const PackageName& package) {
+  if (package.sha256.empty()) {
+    return InvalidArgument(
+        "package: is missing; a command that comes from another machine runs in "
+        "a folder that comes with it (POST /api/v1/packages/SHA256)");
+  }
+  return OpenKeptPackage(PackagesDirOf(db_path), package).status().At("package");
+}
+
+Status CheckFolderIsKept(const std::string& db_path, const StoredExperiment& experiment) {
+  const Result<Provenance> began = DecodeProvenance(experiment.provenance);
+  const bool needs_it = began.ok() && began->is_elsewhere && !began->package.sha256.empty();
+  if (!needs_it || OpenKeptPackage(PackagesDirOf(db_path), began->package).ok()) return OkStatus();
+  return FailedPrecondition("the folder of " + experiment.name +
+                            ", which was submitted from another machine, is no longer kept; submit "
+                            "it there again");
+}
+
+Status CheckFolderIsHere(const StoredExperiment& experiment) {
+  const Result<Provenance> began = DecodeProvenance(experiment.provenance);
+  if (!began.ok() || !began->is_elsewhere || began->package.sha256.empty()) return OkStatus();
+  return FailedPrecondition(experiment.name +
+                            " was submitted to a head from another machine, whose folder the head "
+                            "keeps; start it (tune head), and resume it there");
 }
 
 }  // namespace tune

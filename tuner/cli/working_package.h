@@ -11,6 +11,7 @@
 #include "core/status.h"
 #include "trial_runner/package/packed_folder.h"
 #include "tuner/experiment_spec.h"
+#include "tuner/store.h"
 
 namespace tune {
 
@@ -28,5 +29,15 @@ Result<WorkingPackage> PackWorkingFolder(const ExperimentSpec& spec, const std::
 
 // Where a head keeps the packages of its sweeps.
 std::string PackagesDirOf(const std::string& db_path);
+
+// Of what is submitted from another machine and runs in its folder. kInvalidArgument: none came
+// with it; kNotFound: it is not here.
+Status CheckPackage(const std::string& db_path, const PackageName& package);
+// kFailedPrecondition: it was submitted from another machine, and the folder that came with it is
+// no longer kept. What lies at its path on this machine is another one.
+Status CheckFolderIsKept(const std::string& db_path, const StoredExperiment& experiment);
+// kFailedPrecondition: it was submitted from another machine, and runs in the folder that came with
+// it, which a head alone has.
+Status CheckFolderIsHere(const StoredExperiment& experiment);
 
 }  // namespace tune

@@ -15,6 +15,7 @@
 #include "core/time.h"
 #include "tuner/sqlite/database.h"
 #include "tuner/sqlite/file_watch.h"
+#include "tuner/sqlite/left_storages.h"
 #include "tuner/sqlite/writer_lock.h"
 #include "tuner/store.h"
 
@@ -49,6 +50,8 @@ class SqliteStore final : public Store {
   Status MakeDurable() override;
   // With all its rows; nothing may be committed of it any more.
   Status DeleteExperiment(const StoredExperiment& experiment);
+  // ForgetLeftStorage.
+  Status ForgetLeft(const LeftStorage& left) { return ForgetLeftStorage(*database_, left); }
   // What a person writes to a sweep, at any time; returns what it has now. Errors of Changed;
   // kNotFound, too: there is no such sweep.
   Result<SweepLabels> Label(const std::string& name, const LabelChange& change);
