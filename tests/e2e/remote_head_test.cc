@@ -269,6 +269,41 @@ TEST_F(RemoteHead, WhatIsWrongIsSaidInALine) {
   EXPECT_EQ(Ask({"list", "--format", "json"}, "lab.head").out, "[]\n");
 }
 
+// What lies at the folder's path on the head's machine is another one.
+TEST_F(RemoteHead, WhatCameWithAFolderThatIsNoLongerKeptIsNotResumedInAnother) {
+  Start();
+  here_.Write("train.sh", "exit 7\n");
+  EXPECT_EQ(Ask({"submit", "--", "sh", "train.sh"}).exit_status, 7);
+  std::filesystem::remove_all(there_ / "tune.artifacts/packages");
+  const ProgramResult refused = Ask({"resume", "train", "--errored"});
+  EXPECT_NE(refused.exit_status, 0);
+  EXPECT_THAT(refused.err, HasSubstr("the folder of train, which was submitted from another "
+                                     "machine, is no longer kept; submit it there again"));
+  EXPECT_EQ(Query(there_, "select count(*) from attempts"), Rows{"1"});
+  head_->Signal(SIGTERM);
+  head_->Wait();
+  const ProgramResult alone = RunTune(there_, {"resume", "train", "--errored"});
+  EXPECT_EQ(alone.exit_status, 2);
+  EXPECT_THAT(alone.err, HasSubstr("was submitted to a head from another machine"));
+}
+
+TEST_F(RemoteHead, AJobStaysAJobAndWhatIsSubmittedAgainKeepsItsName) {
+  Start();
+  EXPECT_EQ(Ask({"submit", "--name", "once", "--", "true"}).exit_status, 0);
+  const ProgramResult more = Ask({"resume", "once", "--samples", "3"});
+  EXPECT_EQ(more.exit_status, 2);
+  EXPECT_THAT(more.err, HasSubstr("once is a job, which runs once; tune submit --again once"));
+  EXPECT_THAT(Ask({"jobs", "--format", "csv"}).out, HasSubstr("\nonce,SUCCEEDED,"));
+  here_.Write(
+      "space.yaml",
+      "trainable: {curve: {value: x, iterations: 1, seconds: 0}}\nmetric: accuracy\nmode: max\n"
+      "samples: 1\nspace: {x: {uniform: [0, 1]}}\n");
+  const ProgramResult named = Ask({"submit", "space.yaml", "--name", "mine"});
+  EXPECT_EQ(named.out, "mine\n") << named.err;
+  EXPECT_EQ(Ask({"submit", "--again", "mine"}).out, "mine-2\n");
+  EXPECT_EQ(Ask({"submit", "--again", "mine-2"}).out, "mine-3\n");
+}
+
 TEST_F(RemoteHead, OverTlsItIsKnownByItsCertificate) {
   Start("0.0.0.0:0");
   ASSERT_THAT(address_, HasSubstr("https://"));

@@ -28,6 +28,7 @@
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/sweep_start.h"
 #include "tuner/cli/text_table.h"
+#include "tuner/cli/working_package.h"
 #include "tuner/control/asker.h"
 #include "tuner/control/control_client.h"
 #include "tuner/provenance.h"
@@ -274,6 +275,7 @@ int Resume(const ResumeOptions& options, Background* background) {
     return 0;
   }
 
+  if (const Status s = CheckFolderIsHere(*experiment); !s.ok()) return Complain(s);
   Result<RecoveredExperiment> recovered =
       Recover(*experiment, ArtifactsDirOf(options.db_path), **store);
   if (!recovered.ok()) return Complain(recovered.status());

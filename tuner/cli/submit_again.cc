@@ -24,6 +24,7 @@ struct Earlier {
   std::string base_dir;
   Provenance provenance;
   SweepLabels labels;
+  std::string name;
   bool is_job = false;
 };
 
@@ -40,6 +41,7 @@ Result<Earlier> ReadEarlier(const std::string& db_path, const std::string& name)
   earlier.base_dir = row->Text(1);
   TUNE_ASSIGN_OR_RETURN(earlier.provenance, DecodeProvenance(row->Text(2)));
   earlier.labels = sweep.labels;
+  earlier.name = sweep.name;
   earlier.is_job = IsJob(sweep);
   return earlier;
 }
@@ -52,12 +54,22 @@ Value Without(const Value& document, std::string_view key) {
   return kept;
 }
 
+// Whether it is named as its document says, or got a number behind that, and may get another.
+bool IsNamed(const std::string& name, const Value& document) {
+  const Value* const said = document.Find("name");
+  if (said == nullptr || !said->is_string() || !name.starts_with(said->AsString())) return false;
+  const std::string rest = name.substr(said->AsString().size());
+  return rest.empty() || (rest.size() > 1 && rest.front() == '-' &&
+                          rest.find_first_not_of("0123456789", 1) == rest.npos);
+}
+
 // What it followed is over, or was the earlier one's to wait for.
 Result<ExperimentSpec> ChangedSpec(const Earlier& earlier, const AgainOptions& again) {
   Value document = Without(earlier.document, "after");
   TUNE_RETURN_IF_ERROR(ApplyOverrides(again.settings, document));
   if (again.samples) document.Set("samples", *again.samples);
   if (again.name) document.Set("name", *again.name);
+  if (!again.name && !IsNamed(earlier.name, document)) document.Set("name", earlier.name);
   const std::vector<Secret> secrets = TakeSecrets(document);
   if (!secrets.empty()) {
     return InvalidArgument("trainable.env." + secrets.front().name +

@@ -134,6 +134,12 @@ Status CheckNewTotal(int64_t samples, const StoredExperiment& experiment,
     return InvalidArgument(read + ", expected an integer from 1 to " +
                            std::to_string(limits::kSamplesMax) + ", or -1 for no limit");
   }
+  const ExperimentSpec& spec = sweep.spec;
+  if (spec.metric == kExitStatusMetric && experiment.samples == 1 && samples != 1) {
+    return InvalidArgument(read + ", but " + experiment.name +
+                           " is a job, which runs once; tune submit --again " + experiment.name +
+                           " runs it again as another one");
+  }
   if (IsMore(experiment.samples, samples)) {
     return InvalidArgument(
         read + ", but " + experiment.name + " has " +
