@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/posix/child_process.h"
@@ -31,8 +32,9 @@ class LocalWorkerKeeper {
   explicit LocalWorkerKeeper(LocalWorkerOptions options) : options_(std::move(options)) {}
 
   Status Start();
-  // A line to say when something happened; an error when the worker cannot be kept. `is_leased`:
-  // the controller counts with it.
+  // A line to say when something happened; an error when the worker cannot be kept:
+  // kFailedPrecondition where it has left since it cannot run the sweep's trials. `is_leased`: the
+  // controller counts with it.
   Result<std::string> Look(Instant now, int64_t report_count, bool is_leased);
   void End() { worker_.reset(); }
 
@@ -40,6 +42,7 @@ class LocalWorkerKeeper {
   const LocalWorkerOptions options_;
   std::unique_ptr<ChildProcess> worker_;
   bool was_leased_ = false;
+  std::optional<Instant> given_up_at_;  // One that said goodbye ends by itself a moment later.
   RestartLimit restarts_{3, Seconds(60)};
 };
 

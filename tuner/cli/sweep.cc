@@ -130,7 +130,9 @@ class Conductor {
 
  private:
   Status Open(int64_t last_step) {
-    controller_.Offer(surroundings_.package.name);
+    const Result<Provenance> began = DecodeProvenance(experiment_.provenance);
+    controller_.Offer({surroundings_.package.name, false,
+                       began.ok() ? DataSeenOf(*began) : std::vector<DataSeen>()});
     // No two workers of a database have one number: a head may take their sweeps up together.
     TUNE_ASSIGN_OR_RETURN(const WorkerId last_worker, store_.LastWorker());
     TUNE_ASSIGN_OR_RETURN(
@@ -191,10 +193,18 @@ class Conductor {
     SayNews();
     display_.Update(clock_.Now());
     if (tuner_->is_done()) return OkStatus();
-    TUNE_ASSIGN_OR_RETURN(
-        const std::string news,
-        local_worker_->Look(clock_.Now(), tuner_->report_count(), controller_.HasLocalWorker()));
-    if (!news.empty()) display_.Say(news);
+    return LookAtLocalWorker();
+  }
+
+  // Workers of other machines may run what it cannot.
+  Status LookAtLocalWorker() {
+    const Result<std::string> news =
+        local_worker_->Look(clock_.Now(), tuner_->report_count(), controller_.HasLocalWorker());
+    if (news.ok() && !news->empty()) display_.Say(*news);
+    if (news.status().code() != StatusCode::kFailedPrecondition || !doors_->listens()) {
+      return news.status();
+    }
+    display_.Say(news.status().message() + "; they wait for workers of other machines");
     return OkStatus();
   }
 
