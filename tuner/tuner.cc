@@ -210,6 +210,13 @@ void Tuner::LookAtWaits() {
   }
 }
 
+std::string Tuner::WaitOf(WorkerId worker) const {
+  const auto found = waits_.find(worker);
+  if (found == waits_.end() || found->second.empty()) return "";
+  const bool is_of_data = found->second.starts_with(kDataWait);
+  return (is_of_data ? "" : "checkpoints wait: ") + found->second;
+}
+
 void Tuner::LookAtCaches() {
   for (const auto& [worker, paths] : parts_.queue.TakeCached()) {
     std::vector<ToWorker> removed;

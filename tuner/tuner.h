@@ -84,6 +84,8 @@ class Tuner {
   const DeviceUseByWorker& device_use() const { return device_use_; }
   // When a connected worker was last heard of.
   std::optional<Instant> HeardAt(WorkerId worker) const { return liveness_.HeardAt(worker); }
+  // For what its trials, or their checkpoints, wait there; empty: for nothing.
+  std::string WaitOf(WorkerId worker) const;
   // Committed in this life.
   int64_t report_count() const { return report_count_; }
   // Lines for the person who watches, since the last call.

@@ -145,9 +145,8 @@ std::string Line(std::optional<TrialNumber> trial, int64_t count, const std::str
 
 }  // namespace
 
-std::vector<std::string> EncodeWorkers(
-    const SweepView& sweep, Instant now,
-    const std::function<std::optional<Instant>(WorkerId)>& heard_at) {
+std::vector<std::string> EncodeWorkers(const SweepView& sweep, Instant now,
+                                       const std::function<HeardOfWorker(WorkerId)>& heard_of) {
   std::vector<std::string> lines;
   const LeaseTable& leases = sweep.leases();
   for (const WorkerView& view : leases.Views()) {
@@ -172,10 +171,11 @@ std::vector<std::string> EncodeWorkers(
                                                  : "alive");
     line.Set("cpus", InWholes(view.capacity.cpu_milli));
     line.Set("slices", std::move(slices));
-    const std::optional<Instant> heard = heard_at(view.worker);
+    const HeardOfWorker heard = heard_of(view.worker);
     // A tenth of a second is enough for a person.
-    const auto tenths = [&] { return std::max<int64_t>(0, (now - *heard).us) / 100'000; };
-    line.Set("silent_seconds", heard ? Value(static_cast<double>(tenths()) / 10) : Value());
+    const auto tenths = [&] { return std::max<int64_t>(0, (now - *heard.at).us) / 100'000; };
+    line.Set("silent_seconds", heard.at ? Value(static_cast<double>(tenths()) / 10) : Value());
+    line.Set("waits_for", heard.waits_for.empty() ? Value() : Value(ToUtf8(heard.waits_for)));
     lines.push_back(ToJson(line));
   }
   return lines;

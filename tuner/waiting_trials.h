@@ -18,12 +18,16 @@ class SweepView;
 
 // Lines of JSON, one for each worker that holds leases or may get some: {"worker": "gpu-1",
 // "address": "10.0.0.7:4711", "is_local": false, "state": "draining", "cpus": 8, "slices":
-// [{"trial": 3, "cpus": 4}], "silent_seconds": 0.4}; a slice of another sweep has its name, too:
-// "sweep". The state is "alive", "draining" or "away": not connected, its trials are waited for.
-// `heard_at`: when it was last heard of, where that is known; null else.
-std::vector<std::string> EncodeWorkers(
-    const SweepView& sweep, Instant now,
-    const std::function<std::optional<Instant>(WorkerId)>& heard_at);
+// [{"trial": 3, "cpus": 4}], "silent_seconds": 0.4, "waits_for": "checkpoints: cannot ..."}; a
+// slice of another sweep has its name, too: "sweep". The state is "alive", "draining" or "away":
+// not connected, its trials are waited for. silent_seconds is null where nobody knows, waits_for
+// where nothing waits there.
+struct HeardOfWorker {
+  std::optional<Instant> at;  // When it was last heard of.
+  std::string waits_for;      // One line.
+};
+std::vector<std::string> EncodeWorkers(const SweepView& sweep, Instant now,
+                                       const std::function<HeardOfWorker(WorkerId)>& heard_of);
 
 // Lines of JSON, one for each trial that waits, by number, at most `lines_max`; the last one is of
 // those that are still to come, if there are any: {"trial": 3, "count": 1, "why": "backs off until

@@ -104,12 +104,12 @@ TEST(WaitingTrials, NoMoreLinesAreToldThanAskedFor) {
   EXPECT_THAT(Waiting(world, 4), SizeIs(4));
 }
 
-// The second one was heard of 2.35 s ago.
+// The second one was heard of 2.35 s ago, and waits for its store.
 std::vector<std::string> Workers(ControllerWorld& world) {
   const Instant now{5'000'000};
   return EncodeWorkers(world.controller(), now, [now](WorkerId worker) {
-    return worker.value == 2 ? std::optional(Instant{now.us - Milliseconds(2350).us})
-                             : std::nullopt;
+    return worker.value == 2 ? HeardOfWorker{Instant{now.us - Milliseconds(2350).us}, "its store"}
+                             : HeardOfWorker();
   });
 }
 
@@ -123,9 +123,9 @@ TEST(WaitingTrials, EachWorkerIsToldWithItsStateAndWhatIsBooked) {
       Workers(world),
       ElementsAre(
           R"({"worker":"w1","address":"local","is_local":true,"state":"alive","cpus":4.0,)"
-          R"("slices":[{"trial":0,"cpus":1.5},{"trial":1,"cpus":1.5}],"silent_seconds":null})",
+          R"("slices":[{"trial":0,"cpus":1.5},{"trial":1,"cpus":1.5}],"silent_seconds":null,"waits_for":null})",
           R"({"worker":"w2","address":"10.0.0.2:7","is_local":false,"state":"alive",)"
-          R"("cpus":2.0,"slices":[{"trial":2,"cpus":1.5}],"silent_seconds":2.3})"));
+          R"("cpus":2.0,"slices":[{"trial":2,"cpus":1.5}],"silent_seconds":2.3,"waits_for":"its store"})"));
   world.Apply({WorkerDrainRequested{other}});
   EXPECT_THAT(Workers(world).at(1), ::testing::HasSubstr(R"("state":"draining")"));
   world.Break(other);

@@ -279,8 +279,10 @@ ControlAnswer ControlDesk::Tell(ControlVerb verb, const SweepView& view) const {
     case ControlVerb::kDevices:
       return WithinBounds(DeviceLines(view));
     case ControlVerb::kWorkers:
-      return WithinBounds(EncodeWorkers(view, parts_.clock.Now(),
-                                        [this](WorkerId id) { return parts_.tuner.HeardAt(id); }));
+      return WithinBounds(
+          EncodeWorkers(view, parts_.clock.Now(), [this](WorkerId id) -> HeardOfWorker {
+            return {parts_.tuner.HeardAt(id), parts_.tuner.WaitOf(id)};
+          }));
     case ControlVerb::kWaiting:
       return WithinBounds(EncodeWaiting(view, kWaitingLinesMax));
     case ControlVerb::kState:

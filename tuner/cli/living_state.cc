@@ -51,20 +51,24 @@ std::string WhyItWaits(const std::string& db_path, const std::string& sweep, con
   return "";
 }
 
-std::vector<std::string> SilentWorkers(const std::string& db_path, const std::string& sweep,
-                                       const Clock& clock) {
+std::vector<std::string> TroublesOfWorkers(const std::string& db_path, const std::string& sweep,
+                                           const Clock& clock) {
   constexpr double kSilentSeconds = 5;  // Workers speak each second.
   std::vector<std::string> lines;
   for (const std::string& line : LinesOfTuner(db_path, sweep, ControlVerb::kWorkers, clock)) {
     const Result<Value> worker = ParseJson(line);
     if (!worker.ok() || !worker->is_map()) continue;
     const Value* const name = worker->Find("worker");
+    if (name == nullptr || !name->is_string()) continue;
     const Value* const silent = worker->Find("silent_seconds");
-    const bool is_silent = name != nullptr && name->is_string() && silent != nullptr &&
-                           silent->is_number() && silent->AsDouble() >= kSilentSeconds;
-    if (!is_silent) continue;
-    lines.push_back(Printable(name->AsString()) + " has not been heard of for " +
-                    FormatDuration(Seconds(std::floor(silent->AsDouble()))));
+    if (silent != nullptr && silent->is_number() && silent->AsDouble() >= kSilentSeconds) {
+      lines.push_back(Printable(name->AsString()) + " has not been heard of for " +
+                      FormatDuration(Seconds(std::floor(silent->AsDouble()))));
+    }
+    const Value* const waits = worker->Find("waits_for");
+    if (waits != nullptr && waits->is_string()) {
+      lines.push_back(Printable(name->AsString() + ": " + waits->AsString()));
+    }
   }
   return lines;
 }

@@ -28,10 +28,10 @@ std::vector<std::string> LinesOfTuner(const std::string& db_path, const std::str
 // answers.
 std::string WhyItWaits(const std::string& db_path, const std::string& sweep, const Clock& clock);
 
-// "far has not been heard of for 12s": of workers that the tuner still counts on, but should have
-// heard of, a line each.
-std::vector<std::string> SilentWorkers(const std::string& db_path, const std::string& sweep,
-                                       const Clock& clock);
+// Of workers that the tuner counts on: "far has not been heard of for 12s", where it should have
+// been, and "far: checkpoints wait: cannot write s3://...".
+std::vector<std::string> TroublesOfWorkers(const std::string& db_path, const std::string& sweep,
+                                           const Clock& clock);
 
 // A RUNNING sweep whose tuner says so becomes PAUSED. A tuner that does not answer in time changes
 // nothing.

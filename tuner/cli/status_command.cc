@@ -57,7 +57,7 @@ struct SweepStatus {
   std::vector<NamedCount> stop_reasons;  // Of the TERMINATED ones.
   std::vector<RungCounts> rungs;
   std::vector<NamedCount> outcomes;  // Of attempts.
-  std::vector<std::string> workers, silent;
+  std::vector<std::string> workers, troubles;
   std::vector<DeviceStatus> devices;  // Of a sweep that runs.
   std::vector<std::string> lanes;     // What limits them.
   std::optional<int64_t> hour_bytes;  // Of checkpoints that workers sent to its tuner.
@@ -151,7 +151,7 @@ void AskTunerOf(SweepStatus& status, const std::string& db_path, const Clock& cl
   if (status.Count(status.trials, "RUNNING") == 0) {
     status.waits = WhyItWaits(db_path, status.sweep.name, clock);
   }
-  status.silent = SilentWorkers(db_path, status.sweep.name, clock);
+  status.troubles = TroublesOfWorkers(db_path, status.sweep.name, clock);
   for (const std::string& line : ask(ControlVerb::kTraffic)) {
     int64_t bytes = 0;
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), bytes);
@@ -314,7 +314,7 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   for (const std::string& worker : status.workers)
     workers += (workers.empty() ? "" : ", ") + worker;
   if (HasTuner(sweep)) lines.push_back("workers    " + (workers.empty() ? "none" : workers));
-  for (const std::string& line : status.silent) lines.push_back("           " + line);
+  for (const std::string& line : status.troubles) lines.push_back("           " + line);
   if (status.hour_bytes.value_or(0) > 0) {
     lines.push_back("sent       " + DescribeMemory(*status.hour_bytes) +
                     " of checkpoints in the last hour, by workers without this disk");

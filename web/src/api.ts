@@ -181,7 +181,7 @@ export interface DeviceNow {
 export interface WorkersNow {
   is_told: boolean; // Its tuner answered; without it the last three are empty.
   known: KnownWorker[];
-  workers: { worker: string; address: string; is_local: boolean; state: string; silent_seconds: number | null; cpus: number; slices: { trial: number; cpus: number; sweep?: string }[] }[];
+  workers: { worker: string; address: string; is_local: boolean; state: string; silent_seconds: number | null; waits_for: string | null; cpus: number; slices: { trial: number; cpus: number; sweep?: string }[] }[];
   devices: DeviceNow[];
   waiting: { trial: number | null; count: number; why: string }[];
 }

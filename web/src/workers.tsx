@@ -65,6 +65,7 @@ export function WorkersView({ shown: view }: { shown: Shown }) {
               {view.want && !worker.is_local && worker.state === "alive" && (
                 <button onClick={() => view.want?.({ verb: "drain", worker: name })}>Let leave…</button>)}
             </header>
+            {worker.waits_for !== null && <p>{worker.waits_for}</p>}
             <div class="grid">
               <div><div>CPUs</div>
                 <Booked what={name} whole={worker.cpus} unit="CPUs" parts={worker.slices.map((s) => ({ trial: s.trial, sweep: s.sweep, amount: s.cpus }))} open={view.open} /></div>
