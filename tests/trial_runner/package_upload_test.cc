@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/limits.h"
 #include "tests/small_disk.h"
 #include "tests/tuner/temp_folder.h"
 #include "trial_runner/package/kept_package.h"
@@ -26,7 +27,7 @@ class PackageUploadTest : public ::testing::Test {
   }
 
   TempFolder folder_;
-  PackageUpload upload_{folder_ / "packages"};
+  PackageUpload upload_{folder_ / "packages", "ada"};
 };
 
 TEST_F(PackageUploadTest, ComesInBitByBitAndIsKeptOnceItIsWhole) {
@@ -36,7 +37,7 @@ TEST_F(PackageUploadTest, ComesInBitByBitAndIsKeptOnceItIsWhole) {
   EXPECT_EQ(upload_.Have(name), 3);
   EXPECT_FALSE(OpenKeptPackage(folder_ / "packages", name).ok());
   // Another process goes on.
-  PackageUpload next(folder_ / "packages");
+  PackageUpload next(folder_ / "packages", "ada");
   EXPECT_EQ(*next.Append(name, 3, "def"), 6);
   EXPECT_EQ(Kept(name), "abcdef");
   EXPECT_EQ(upload_.Have(name), 6);
@@ -64,7 +65,7 @@ TEST_F(PackageUploadTest, WhatIsNotWhatWasNamedBeginsAnew) {
 TEST_F(PackageUploadTest, WhatFindsNoRoomLeavesSome) {
   const SmallDisk disk(folder_ / "small", 1 << 20);
   if (!disk.is_mounted()) GTEST_SKIP() << "a small disk needs root";
-  PackageUpload upload(folder_ / "small/packages");
+  PackageUpload upload(folder_ / "small/packages", "ada");
   const PackageName name = Named(std::string(4 << 20, 'x'));
   ASSERT_TRUE(upload.Append(name, 0, std::string(512 << 10, 'x')).ok());
   EXPECT_EQ(upload.Append(name, 512 << 10, std::string(1 << 20, 'x')).status().code(),
@@ -81,6 +82,25 @@ TEST_F(PackageUploadTest, TwoComeInBesideEachOther) {
   EXPECT_EQ(*upload_.Append(second, 3, "ond"), 6);
   EXPECT_EQ(Kept(first), "first");
   EXPECT_EQ(Kept(second), "second");
+}
+
+TEST_F(PackageUploadTest, NobodySpoilsWhatIsAnothers) {
+  const PackageName name = Named("abcdef");
+  PackageUpload eve(folder_ / "packages", "eve");
+  EXPECT_EQ(*eve.Append(name, 0, "xyz"), 3);
+  EXPECT_EQ(upload_.Have(name), 0);
+  EXPECT_EQ(*upload_.Append(name, 0, "abcdef"), 6);
+  EXPECT_EQ(Kept(name), "abcdef");
+}
+
+TEST_F(PackageUploadTest, WhatOneOwnerLeavesUnfinishedIsBounded) {
+  const PackageName first = Named("first");
+  PackageUpload eve(folder_ / "packages", "eve");
+  EXPECT_EQ(*upload_.Append(first, 0, "fi"), 2);
+  EXPECT_EQ(*eve.Append(first, 0, "fi"), 2);
+  EXPECT_EQ(*upload_.Append({Named("large").sha256, limits::kPackageBytesMax}, 0, "l"), 1);
+  EXPECT_EQ(upload_.Have(first), 0);
+  EXPECT_EQ(eve.Have(first), 2) << "another's stays";
 }
 
 }  // namespace

@@ -4,8 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <span>
+#include <utility>
+#include <vector>
 
+#include "core/hash.h"
 #include "core/limits.h"
 #include "core/posix/durable_file.h"
 #include "core/posix/file_descriptor.h"
@@ -29,6 +34,31 @@ Result<std::string> HashOf(int fd, int64_t bytes) {
 
 }  // namespace
 
+PackageUpload::PackageUpload(std::string folder, std::string_view owner)
+    : folder_(std::move(folder)), ending_("-" + HashToHex(Xxh64(owner))) {}
+
+void PackageUpload::MakeRoom(const PackageName& name) const {
+  namespace fs = std::filesystem;
+  std::vector<std::pair<fs::file_time_type, fs::path>> others;
+  int64_t bytes = name.bytes;
+  std::error_code error;
+  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    const std::string file = it->path().filename().string();
+    const bool is_own = file.starts_with(".part-") && file.ends_with(ending_);
+    if (!is_own || it->path() == PartOf(name)) continue;
+    std::error_code ignored;
+    others.emplace_back(it->last_write_time(ignored), it->path());
+    bytes += static_cast<int64_t>(it->file_size(ignored));
+  }
+  std::sort(others.begin(), others.end());
+  for (const auto& [written, path] : others) {
+    if (bytes <= limits::kPackageBytesMax) return;
+    std::error_code ignored;
+    bytes -= static_cast<int64_t>(fs::file_size(path, ignored));
+    fs::remove(path, ignored);
+  }
+}
+
 int64_t PackageUpload::Have(const PackageName& name) const {
   if (OpenKeptPackage(folder_, name).ok()) return name.bytes;
   struct stat info = {};
@@ -47,6 +77,7 @@ Result<int64_t> PackageUpload::Append(const PackageName& name, int64_t from,
   }
   TUNE_RETURN_IF_ERROR(MakeFolderSynced(folder_));
   if (chmod(folder_.c_str(), 0700) != 0) return ErrnoStatus("make private", folder_);
+  if (have == 0) MakeRoom(name);
   const std::string part = PartOf(name);
   const FileDescriptor file(
       open(part.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));

@@ -5,6 +5,7 @@
 
 #include "core/json.h"
 #include "core/limits.h"
+#include "trial_runner/package/package_upload.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/command_output.h"
 #include "tuner/cli/remote_command.h"
@@ -65,10 +66,7 @@ bool IsHash(const std::string& text) {
 }  // namespace
 
 ClientApi::ClientApi(std::string db_path, std::string program_dir, const Clock& clock)
-    : db_path_(std::move(db_path)),
-      program_dir_(std::move(program_dir)),
-      clock_(clock),
-      packages_(PackagesDirOf(db_path_)) {}
+    : db_path_(std::move(db_path)), program_dir_(std::move(program_dir)), clock_(clock) {}
 
 HttpAnswer ClientApi::Answer(const HttpRequest& request, const Client& client) {
   const bool is_package = request.path.starts_with(kPackagesPath);
@@ -80,7 +78,7 @@ HttpAnswer ClientApi::Answer(const HttpRequest& request, const Client& client) {
   if (request.path == kCommandsPath) {
     answer = Command(request, client);
   } else if (is_package) {
-    answer = Package(request);
+    answer = Package(request, client);
   } else {
     const Result<ControlAnswer> submitted = Submit(request.body);
     return ActionAnswer(submitted.ok() ? *submitted : ControlAnswer{submitted.status(), {}});
@@ -100,6 +98,7 @@ Result<HttpAnswer> ClientApi::Command(const HttpRequest& request, const Client& 
   if (!is_list || (width != nullptr && !width->is_int())) {
     return InvalidArgument(R"(the body: expected {"arguments": ["list"], "width": 80})");
   }
+  if (list->AsList().empty()) return InvalidArgument("arguments: expected a command's name first");
   std::vector<std::string> arguments;
   for (const Value& one : list->AsList()) {
     arguments.push_back(one.AsString());
@@ -134,17 +133,19 @@ Result<HttpAnswer> ClientApi::Command(const HttpRequest& request, const Client& 
   return answer;
 }
 
-Result<HttpAnswer> ClientApi::Package(const HttpRequest& request) {
+Result<HttpAnswer> ClientApi::Package(const HttpRequest& request, const Client& client) {
   PackageName name;
   name.sha256 = request.path.substr(kPackagesPath.size());
   if (!IsHash(name.sha256)) return InvalidArgument("expected the 64 digits of a SHA-256");
   TUNE_ASSIGN_OR_RETURN(name.bytes, NumberIn(request, "bytes", limits::kPackageBytesMax));
+  PackageUpload packages(PackagesDirOf(db_path_), client.id);
+  if (name.bytes == 0) return InvalidArgument("bytes: read 0, expected those of a packed folder");
   int64_t have = 0;
   if (request.method == "GET") {
-    have = packages_.Have(name);
+    have = packages.Have(name);
   } else {
     TUNE_ASSIGN_OR_RETURN(const int64_t from, NumberIn(request, "from", name.bytes));
-    TUNE_ASSIGN_OR_RETURN(have, packages_.Append(name, from, request.body));
+    TUNE_ASSIGN_OR_RETURN(have, packages.Append(name, from, request.body));
   }
   HttpAnswer answer;
   answer.content_type = "application/json";

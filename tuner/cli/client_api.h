@@ -18,7 +18,6 @@
 
 #include "core/clock.h"
 #include "core/status.h"
-#include "trial_runner/package/package_upload.h"
 #include "tuner/control/control_request.h"
 #include "tuner/http/http_message.h"
 #include "tuner/http/page_guard.h"
@@ -46,13 +45,12 @@ class ClientApi {
   };
 
   Result<HttpAnswer> Command(const HttpRequest& request, const Client& client);
-  Result<HttpAnswer> Package(const HttpRequest& request);
+  Result<HttpAnswer> Package(const HttpRequest& request, const Client& client);
   Result<ControlAnswer> Submit(const std::string& body);
 
   const std::string db_path_;
   const std::string program_dir_;
   const Clock& clock_;
-  PackageUpload packages_;
   std::vector<Place> running_, following_;  // The latter take long.
 };
 

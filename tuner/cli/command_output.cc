@@ -2,17 +2,20 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
 
 #include "core/posix/durable_file.h"
 #include "tuner/cli/live_view.h"
+#include "tuner/cli/remote_command.h"
 #include "tuner/control/asker.h"
 
 namespace tune {
@@ -21,6 +24,7 @@ namespace {
 constexpr size_t kPieceBytes = 32 << 10;
 constexpr size_t kFilePieceBytes = 256 << 10;
 constexpr size_t kHeadBytesMax = 32;
+constexpr rlim_t kCpuSecondsMax = 60;  // Of a command that follows nothing.
 
 Result<std::pair<FileDescriptor, FileDescriptor>> MakePipe() {
   int ends[2];
@@ -52,6 +56,11 @@ Result<std::shared_ptr<CommandOutput>> CommandOutput::Start(
                           {std::string(kRemoteWidth) + "=" + std::to_string(width),
                            std::string(kAsksFor) + "=" + ToVariable(asks_for)},
                           output.second.get(), error.second.get(), folder));
+  // A query without end would take the head's processor as long as its client stays.
+  if (!MayTakeLong(arguments)) {
+    const rlimit limit = {kCpuSecondsMax, kCpuSecondsMax + 5};
+    (void)prlimit(command->command_->pid(), RLIMIT_CPU, &limit, nullptr);
+  }
   command->output_ = std::move(output.first);
   command->error_ = std::move(error.first);
   command->ended_ =
@@ -92,6 +101,12 @@ std::optional<std::string> CommandOutput::Read() {
   has_more |= TakeFrom(error_, 'e', out);
   if (!has_ended || has_more) return out;
   int status = command_->exit_status();
+  if (status == 128 + SIGXCPU) {
+    const std::string why = "tune: it took more than " + std::to_string(kCpuSecondsMax) +
+                            " s of the head's processor, and was ended\n";
+    out += "e " + std::to_string(why.size()) + "\n" + why;
+    status = 1;
+  }
   Result<std::string> files = status == 0 ? NextOfFiles() : Result<std::string>(std::string());
   if (!files.ok()) {
     const std::string why = "tune: the files cannot be sent: " + files.status().message() + "\n";
