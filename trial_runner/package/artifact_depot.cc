@@ -155,8 +155,8 @@ Result<int64_t> ArtifactDepot::TakeLog(const PutLog& put) {
   if (known < 0 || known >= static_cast<int64_t>(put.text.size())) return have;
   const std::string_view rest = std::string_view(put.text).substr(static_cast<size_t>(known));
   if (have + static_cast<int64_t>(rest.size()) > 2 * limits::kAttemptLogBytesMax) {
-    return ResourceExhausted("a log has " + std::to_string(limits::kAttemptLogBytesMax) +
-                             " bytes at most");
+    return InvalidArgument("a log has " + std::to_string(limits::kAttemptLogBytesMax) +
+                           " bytes at most");
   }
   TUNE_RETURN_IF_ERROR(WriteAll(file.get(), std::as_bytes(std::span(rest)), path));
   return have + static_cast<int64_t>(rest.size());

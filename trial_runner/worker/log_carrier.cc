@@ -78,8 +78,10 @@ void LogCarrier::SendNews(std::stop_token stop) {
   for (auto& [ref, log] : logs) {
     const Status sent = SendRest(ref, log, stop);
     if (stop.stop_requested()) return;
-    // Nobody is there just now: all is tried again. Other reasons stay.
-    const bool is_over = log.is_last && sent.code() != StatusCode::kUnavailable;
+    // Nobody is there just now, or there is no room: all is tried again. Other reasons stay.
+    const bool may_pass = sent.code() == StatusCode::kUnavailable ||
+                          (sent.code() == StatusCode::kResourceExhausted && !is_hurried_);
+    const bool is_over = log.is_last && !may_pass;
     std::unique_lock lock(mutex_);
     const auto known = logs_.find(ref);
     if (known == logs_.end()) continue;  // It was given up.

@@ -5,6 +5,7 @@
 // come from the carrier's thread, and none once the destructor has returned.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -28,6 +29,8 @@ class LogCarrier {
 
   void Send(const SendLog& send);
   void GiveUp(const AttemptRef& ref);
+  // The worker leaves: where the tuner's disk has no room, nobody waits for some any more.
+  void Hurry() { is_hurried_ = true; }
   void Leave(ExperimentId sweep);
 
  private:
@@ -46,6 +49,7 @@ class LogCarrier {
   std::mutex mutex_;
   std::condition_variable_any has_last_;
   std::map<AttemptRef, Log> logs_;
+  std::atomic<bool> is_hurried_ = false;
   bool is_urgent_ = false;  // One that is the last of its attempt has come.
   std::jthread thread_;     // Since the first log.
 };

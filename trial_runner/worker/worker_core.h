@@ -118,9 +118,9 @@ class WorkerCore {
 
   void OnTime(Instant now);
   std::optional<Instant> NextDeadline() const;
-
   std::vector<Effect> TakeEffects();
 
+  bool is_winding_down() const { return is_winding_down_; }  // It begins nothing any more.
   int64_t running_count() const { return running_count_; }
   int64_t process_count() const { return static_cast<int64_t>(processes_.size()); }
 

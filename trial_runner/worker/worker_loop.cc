@@ -119,6 +119,7 @@ int WorkerLoop::Run(const TunerLinkFactory& connect) {
     }
     core_.OnTime(clock_.Now());
     Perform();
+    if (core_.is_winding_down() && logs_ != nullptr) logs_->Hurry();
     if (start_again_at_ && clock_.Now() >= *start_again_at_) {
       StartWaiting();
       Perform();
