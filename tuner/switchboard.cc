@@ -167,7 +167,8 @@ void Switchboard::SayWhoLeft(const WorkerLeft& notice) {
   if (!is_working && !sweeps_.empty()) return;
   std::string text = "worker " + notice.name + notice.news;
   if (cluster_.IsEmpty()) text += "; there is no other";
-  if (cluster_.IsEmpty() && sweeps_.size() == 1) {
+  // A head's sweeps wait without end, but for those whose space file says otherwise.
+  if (cluster_.IsEmpty() && sweeps_.size() == 1 && options_.ends_with_sweeps) {
     const Duration patience = sweeps_.begin()->second.sweep.options().spec.limits.unplaceable;
     text += ", waiting " + FormatDuration(patience) + " for one (limits.unplaceable)";
   }

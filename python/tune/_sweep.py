@@ -146,7 +146,11 @@ class Sweep:
         return TrialResult(self, rows[0])
 
     def reports(self, trial: Optional[int] = None) -> List[Dict[str, Any]]:
-        """A map for each report, by trial and iteration: `trial`, `iteration`, `value`, and the metrics."""
+        """A map for each report, by trial and iteration: `trial`, `iteration`, `value`, and the metrics.
+
+        An iteration that came again, after a retry or where pbt let the trial go on as a copy of another, is
+        there once, as it came last: the `value` of a trial may be of one that is not among them.
+        """
         where = "" if trial is None else f"and t.number = {int(trial)}"
         rows = self._ask(
             "select t.number as trial, r.iteration, r.value, r.metrics from reports r"

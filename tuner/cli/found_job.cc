@@ -178,7 +178,9 @@ Status LookAtOrder(Database& database, const std::vector<std::string>& after, co
   const bool may_be = job.state == JobState::kPending || job.state == JobState::kStopped;
   if (after.empty() || !may_be || job.started_us) return OkStatus();
   TUNE_ASSIGN_OR_RETURN(const AfterView view, LookAfter(database, after, clock));
-  const bool waits = job.state == JobState::kPending && view.state == AfterState::kWaits;
+  // A person may have let it begin all the same.
+  const bool waits = job.state == JobState::kPending && view.state == AfterState::kWaits &&
+                     job.reason != "waits_for_resources";
   const bool has_failed = job.state == JobState::kStopped && view.state == AfterState::kFailed;
   if (!waits && !has_failed) return OkStatus();
   job.reason = waits ? "waits_for_job" : "dependency_failed";

@@ -86,13 +86,14 @@ class Head {
                              (has_local_worker() ? DescribeCapacity(local_) : "nothing");
     LogOfHead(text);
     if (!doors_->join_line().empty()) LogOfHead("workers join with: " + doors_->join_line());
-    if (background != nullptr) {
-      background->TellRunning(text + (doors_->join_line().empty()
-                                          ? ""
-                                          : "\nworkers join with: " + doors_->join_line()));
-    }
+    const std::string join =
+        doors_->join_line().empty() ? "" : "\nworkers join with: " + doors_->join_line();
     while (signals_->count() == 0) {
       if (const Status s = Step(); !s.ok()) return Fail(s);
+      // Its page is a part of it: who makes keys for that next need not wait.
+      if (background != nullptr && page_.is_settled(clock_.Now())) {
+        std::exchange(background, nullptr)->TellRunning(text + join);
+      }
     }
     return Close();
   }

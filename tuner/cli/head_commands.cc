@@ -139,7 +139,10 @@ void AddJobOptions(CLI::App* command, SubmitOptions& submit) {
               "repeated")
           ->type_name("NAME=VALUE")
           ->group("Of a program"));
-  command->add_option("--retries", job.retries, "How often it is tried again when it has failed")
+  command
+      ->add_option("--retries", job.retries,
+                   "How often it is tried again when it has failed; -1: without end. Not when "
+                   "--time has ended it")
       ->type_name("N")
       ->group("Of a program");
   command->add_flag("--no-wait", submit.no_wait, "Prints the job's name and leaves it alone")

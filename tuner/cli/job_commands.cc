@@ -98,6 +98,11 @@ int JobsCommand(const JobsOptions& options, const Clock& clock, std::ostream& ou
 int WaitCommand(const WaitOptions& options, const Clock& clock, const WaitFunction& wait,
                 std::ostream& out, std::ostream& err) {
   int exit_status = 0;
+  // Before anything is waited for.
+  for (const std::string& name : options.names) {
+    const Status known = Look(options.db_path, name, clock).status();
+    if (!known.ok()) return Complain(known, err);
+  }
   for (const std::string& name : options.names) {
     Duration pause = kLookAtFirst;
     for (;;) {

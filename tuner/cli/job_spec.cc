@@ -1,5 +1,6 @@
 #include "tuner/cli/job_spec.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <string_view>
@@ -64,6 +65,9 @@ Status CheckTexts(const JobOptions& options) {
     texts.emplace_back("the program's arguments", &word);
   for (const std::string& variable : options.env) texts.emplace_back("--env", &variable);
   if (options.setup) texts.emplace_back("--setup", &*options.setup);
+  if (options.program.front().empty()) {
+    return InvalidArgument("the program: read '', expected a program and its arguments");
+  }
   for (const auto& [what, text] : texts) {
     if (IsUtf8(*text)) continue;
     return InvalidArgument(std::string(what) + ": read '" + ToUtf8(*text) +
@@ -82,7 +86,8 @@ bool IsScript(std::string_view word) {
 
 std::string JobName(const std::vector<std::string>& program) {
   const auto stem = [](const std::string& path) {
-    return std::filesystem::path(path).stem().string();
+    const std::string name = std::filesystem::path(path).stem().string();
+    return name.substr(std::min(name.find_first_not_of('-'), name.size()));
   };
   for (size_t i = 1; i < program.size(); ++i) {
     const std::string& word = program[i];

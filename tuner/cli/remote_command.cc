@@ -176,7 +176,8 @@ int RunRemoteCommand(const HttpPlace& head, const std::vector<std::string>& said
                              has_heard = true;
                              const Status taken = reader.Take(piece);
                              if (read.ok()) read = taken;
-                             return read.ok() && !out.fail();
+                             // The status comes last, also where the answer has no end of itself.
+                             return read.ok() && !out.fail() && !reader.exit_status();
                            });
     on_interrupt.reset();
     if (read.ok() && reader.exit_status()) {
@@ -195,7 +196,15 @@ int RunRemoteCommand(const HttpPlace& head, const std::vector<std::string>& said
              "alone)"
           << std::endl;
     }
-    if (!may_try) return Complain(status.At("head " + head.address.ToText()), err);
+    if (!may_try) {
+      const bool may_be_done = *kind == RemoteKind::kActs && reply.ok() && reply->status == 200;
+      if (may_be_done) {
+        status = Unavailable(status.message() +
+                             "; it may have been done: look with tune status, or "
+                             "say it again");
+      }
+      return Complain(status.At("head " + head.address.ToText()), err);
+    }
     if (!wait(kLookAgainEvery)) {
       err << WhatGoesOn(arguments) << std::endl;
       return kExitLeft;

@@ -57,7 +57,8 @@ bool LogTail::PrintOne(int64_t attempt, const fs::path& path, bool is_first) {
     in.read(piece, sizeof piece);
     const std::streamsize count = in.gcount();
     if (count <= 0) return is_news;
-    if (attempt != last_attempt_ && !is_first) {
+    // What comes late of an earlier one has its line, too.
+    if (attempt != last_attempt_ && (!is_first || last_attempt_ != 0)) {
       out_ << (last_attempt_ == 0 ? "" : "\n") << "==> attempt " << attempt << " <==\n";
     }
     last_attempt_ = attempt;

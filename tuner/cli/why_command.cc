@@ -1,12 +1,16 @@
 #include "tuner/cli/why_command.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
 #include "core/json.h"
+#include "core/posix/real_clock.h"
 #include "core/time.h"
 #include "core/utf8.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/living_state.h"
+#include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/trial_history.h"
 
 namespace tune {
@@ -22,6 +26,15 @@ Value NumberCell(const std::optional<double>& number) { return number ? Value(*n
 Value NumberCell(const std::optional<int64_t>& number) { return number ? Value(*number) : Value(); }
 
 // ---- for a person
+
+// Of one that was lost nobody knows when: its worker was waited for until then, and of one that
+// ended with its tuner that is the last which its tuner has written.
+std::string DescribeRan(const HistoryAttempt& attempt) {
+  const Duration ran{*attempt.finished_us - attempt.started_us};
+  if (attempt.outcome != "lost") return FormatDuration(ran);
+  if (attempt.error != "the tuner ended") return "at most " + FormatDuration(ran);
+  return ran.us <= 0 ? "not known" : "at least " + FormatDuration(ran);
+}
 
 // Reports that follow each other and say the same: nothing was decided on any of them.
 bool IsSameRun(const HistoryReport& a, const HistoryReport& b) {
@@ -80,12 +93,7 @@ void PrintAttempts(const TrialHistory& history, const WhyOptions& options, std::
     if (!checkpoint.empty() && attempt.checkpoint_state != "durable") {
       checkpoint += " (now " + attempt.checkpoint_state + ")";
     }
-    // Of one that was lost nobody knows when: until then its worker was waited for.
-    const Value ran =
-        attempt.finished_us
-            ? Value((attempt.outcome == "lost" ? "at most " : "") +
-                    FormatDuration(Duration{*attempt.finished_us - attempt.started_us}))
-            : Value();
+    const Value ran = attempt.finished_us ? Value(DescribeRan(attempt)) : Value();
     std::vector<Value> cells = {attempt.number,
                                 TextCell(attempt.worker),
                                 FormatInstant(Instant{attempt.started_us}),
@@ -246,12 +254,28 @@ void PrintJson(const TrialHistory& history, std::ostream& out) {
   out << ToUtf8(ToJson(value)) << "\n";
 }
 
+// A sweep without any trial has a reason for that, too; "": none is known.
+std::string WhyNoTrial(Database& database, const std::string& asked) {
+  const size_t slash = asked.rfind('/');
+  const bool is_number = asked.find_first_not_of("0123456789") == asked.npos;
+  const Result<FoundSweep> sweep =
+      FindSweep(database, is_number ? "" : asked.substr(0, std::min(slash, asked.size())));
+  if (!sweep.ok()) return "";
+  if (!sweep->given_up.empty()) return "it was given up: " + Printable(sweep->given_up);
+  const std::string waits = WhyItWaits(database.path(), sweep->name, RealClock());
+  return waits.empty() ? "" : "of the next one: " + Printable(waits);
+}
+
 }  // namespace
 
 int WhyCommand(const WhyOptions& options, std::ostream& out, std::ostream& err) {
   const Result<std::unique_ptr<Database>> database = OpenForAnswer(options.db_path, err);
   const Result<TrialHistory> history = database.ok() ? ReadTrialHistory(**database, options.trial)
                                                      : Result<TrialHistory>(database.status());
+  if (history.status().code() == StatusCode::kNotFound && database.ok()) {
+    const std::string why = WhyNoTrial(**database, options.trial);
+    return Complain(NotFound(history.status().message() + (why.empty() ? "" : "; ") + why), err);
+  }
   if (!history.ok()) return Complain(history.status(), err);
   switch (options.format) {
     case OutputFormat::kTable:
