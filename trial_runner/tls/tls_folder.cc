@@ -192,8 +192,10 @@ Result<TokenList> TlsFolder::ReadTokens() const {
     return text.status();
   }
   Result<TokenList> list = TokenList::Parse(*text);
-  if (!list.ok()) return list.status().At(path);
-  return list;
+  if (list.ok()) return list;
+  return DataLoss(path + ": " + list.status().message() +
+                  "; put a copy of it in its place, or remove it: then no token and no key counts "
+                  "any more, and all are made anew (tune tokens create)");
 }
 
 Status TlsFolder::ChangeTokens(const std::function<Status(TokenList&)>& change) const {
