@@ -162,6 +162,15 @@ TEST_F(RemoteHead, WhatAProgramWritesBesideItsCodeIsToldToStayThere) {
                                  "words.txt beside its code"));
 }
 
+TEST_F(RemoteHead, AJobFindsNothingThatAnotherOneLeftBesideTheSameCode) {
+  Start();
+  here_.Write("train.sh", "test ! -e ckpt || exit 7; echo epoch 3 > ckpt\n");
+  for (int i = 0; i < 2; ++i) {
+    const ProgramResult ran = Ask({"submit", "--", "sh", "train.sh"});
+    EXPECT_EQ(ran.exit_status, 0) << ran.out << ran.err;
+  }
+}
+
 TEST_F(RemoteHead, CtrlCEndsWhoFollowsAJobAndSaysThatItGoesOn) {
   Start();
   Program follower(

@@ -18,6 +18,7 @@
 #include "tests/trial_runner/package_world.h"
 #include "tests/tuner/temp_folder.h"
 #include "trial_runner/package/cache_trim.h"
+#include "trial_runner/package/own_copy.h"
 #include "trial_runner/package/package_format.h"
 #include "trial_runner/package/package_store.h"
 #include "trial_runner/package/packed_folder.h"
@@ -319,6 +320,44 @@ TEST_F(PackageFolder, ACacheKeepsToItsBudgetAndToWhatIsInUse) {
   // The list of what was there goes the next time.
   EXPECT_EQ(TrimCache(cache, 0, in_two_days).size(), 1u);
   EXPECT_THAT(TrimCache(folder_ / "none", 0, in_two_days), IsEmpty());
+}
+
+TEST_F(PackageFolder, IsCopiedForEachSweepThatComesFromElsewhere) {
+  Sender sender{Text()};
+  const PackageName name = Name();
+  const std::string cache = folder_ / "cache";
+  const PackageStore store(cache, interruption_);
+  const HeldPackage pristine = *store.Obtain(name, sender.Dial());
+  const auto obtain = [&](const std::string& whose) {
+    Result<HeldPackage> copy = ObtainOwnCopy(cache, name, pristine, whose);
+    EXPECT_TRUE(copy.ok()) << copy.status().message();
+    return *std::move(copy);
+  };
+  {
+    const HeldPackage mine = obtain("mine");
+    EXPECT_EQ(*NameFolder(mine.folder, kAnyBytes), name);
+    EXPECT_EQ(fs::status(cache + "/copies").permissions(), fs::perms::owner_all);
+    WriteText(mine.folder + "/ckpt", "epoch 3");
+    // Its other worker's, and theirs.
+    EXPECT_EQ(obtain("mine").folder, mine.folder);
+    EXPECT_EQ(ReadText(obtain("mine").folder + "/ckpt"), "epoch 3");
+    EXPECT_FALSE(fs::exists(obtain("theirs").folder + "/ckpt"));
+    // What was changed of what came is not run in again, while others run in it either.
+    WriteText(mine.folder + "/train.py", "print(2)\n");
+    const HeldPackage beside = obtain("mine");
+    EXPECT_NE(beside.folder, mine.folder);
+    EXPECT_EQ(*NameFolder(beside.folder, kAnyBytes), name);
+  }
+  EXPECT_EQ(*NameFolder(obtain("mine").folder, kAnyBytes), name);
+  EXPECT_EQ(*NameFolder(pristine.folder, kAnyBytes), name);
+  // They are counted, and the least used go.
+  for (size_t i = 0; i < 2 * limits::kPackagesKeptMax; ++i) obtain(std::to_string(i));
+  const auto count = [&] {
+    return std::distance(fs::directory_iterator(cache + "/copies"), fs::directory_iterator());
+  };
+  EXPECT_EQ(count(), static_cast<std::ptrdiff_t>(limits::kPackagesKeptMax));
+  EXPECT_FALSE(TrimCache(cache, 0, Instant{int64_t{1} << 60}).empty());
+  EXPECT_EQ(count(), 0);
 }
 
 TEST_F(PackageFolder, WhatAPersonKeepsWhereTheCacheIsStays) {

@@ -47,7 +47,9 @@ Instant FileClockNow() {
 
 std::string NoteOfFilesInCopy(const WorkPlace& place, const std::string& folder, Instant since,
                               const std::vector<std::string>& known) {
-  if (place.cache.empty() || !folder.starts_with(place.cache + "/packages/")) return "";
+  const bool is_copy = folder.starts_with(place.cache + "/packages/") ||
+                       folder.starts_with(place.cache + "/copies/");
+  if (place.cache.empty() || !is_copy) return "";
   std::vector<std::string> names;
   std::error_code error;
   int count = 0;

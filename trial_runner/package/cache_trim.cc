@@ -124,7 +124,7 @@ class Trim {
   }
 
   void Find() {
-    for (const char* const part : {"/packages/", "/setup/", "/data/", "/inputs/"}) {
+    for (const char* const part : {"/packages/", "/copies/", "/setup/", "/data/", "/inputs/"}) {
       for (const std::string& name : NamesIn(cache_ + part)) {
         if (IsKeptName(name)) Add(cache_ + part + name, false);
       }

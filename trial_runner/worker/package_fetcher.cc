@@ -10,6 +10,7 @@
 #include "core/posix/private_folder.h"
 #include "core/posix/real_clock.h"
 #include "core/posix/threads.h"
+#include "trial_runner/package/own_copy.h"
 #include "trial_runner/package/package_store.h"
 #include "trial_runner/package/packed_folder.h"
 #include "trial_runner/package/unpacked_folder.h"
@@ -95,6 +96,11 @@ class PlaceSearch {
     if (!wanted_.is_elsewhere && fs::is_directory(wanted_.folder, error) &&
         HasAllOf(package.folder, wanted_.folder, wanted_.package)) {
       return OkStatus();
+    }
+    // Of somebody elsewhere: no other sweep's programs find what his leave beside their code.
+    if (wanted_.is_elsewhere) {
+      TUNE_ASSIGN_OR_RETURN(package,
+                            ObtainOwnCopy(means_.cache, wanted_.package, package, wanted_.whose));
     }
     found_.place.folder = std::move(package.folder);
     held.push_back(std::move(package.hold));

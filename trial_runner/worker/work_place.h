@@ -32,6 +32,7 @@ struct WantedPlace {
   bool is_here = false;       // This machine is the tuner's: the artifacts are where they are said.
   bool lends_credentials = false;  // SweepInfo's.
   std::vector<CommandInput> inputs = {};
+  std::string whose = {};  // The sweep's own: by its name, folder and seed.
   friend bool operator==(const WantedPlace&, const WantedPlace&) = default;
 };
 

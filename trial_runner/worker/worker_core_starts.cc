@@ -146,6 +146,8 @@ void WorkerCore::AskForPlace(const StartAttempt& start) {
       WantedPlace{sweep.info.package,           sweep.working_folder, std::move(artifacts),
                   sweep.info.is_elsewhere,      sweep.info.bucket,    options_.is_local,
                   sweep.info.lends_credentials, sweep.inputs};
+  if (sweep.info.is_elsewhere)
+    sweep.wanted->whose = sweep.wanted->artifacts + " " + std::to_string(sweep.info.seed);
   effects_.push_back(FindPlace{start.ref.sweep, *sweep.wanted});
 }
 

@@ -233,6 +233,7 @@ Status CheckAndPack(const ResumeOptions& options, const StoredExperiment& experi
                     const ExperimentSpec& spec, const ExperimentController& controller,
                     SweepSurroundings& surroundings) {
   const std::string place = "the stored spec of " + experiment.name;
+  TUNE_RETURN_IF_ERROR(CheckFolderIsHere(experiment));
   TUNE_RETURN_IF_ERROR(CheckEnvironment(spec, surroundings, options.program_dir).At(place));
   TUNE_RETURN_IF_ERROR(CheckStillThere(spec, controller, surroundings, options.data_dir).At(place));
   TUNE_RETURN_IF_ERROR(CheckStorage(spec.checkpoint.storage, experiment.name));
@@ -275,7 +276,6 @@ int Resume(const ResumeOptions& options, Background* background) {
     return 0;
   }
 
-  if (const Status s = CheckFolderIsHere(*experiment); !s.ok()) return Complain(s);
   Result<RecoveredExperiment> recovered =
       Recover(*experiment, ArtifactsDirOf(options.db_path), **store);
   if (!recovered.ok()) return Complain(recovered.status());
