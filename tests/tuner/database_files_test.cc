@@ -241,7 +241,7 @@ TEST(Open, ACreationThatDiedHalfwayIsBegunAgain) {
 
 TEST(DeletedSweep, ItsPlaceInAnObjectStoreIsKnownUntilItIsForgotten) {
   const TempFolder folder;
-  const auto store = OpenStore(folder / "tune.db");
+  auto store = OpenStore(folder / "tune.db");
   for (const std::string name : {"on_disk", "in_bucket"}) {
     NewExperiment wanted = SampleExperiment(name);
     wanted.spec = name == "on_disk" ? R"({"checkpoint":{"storage":"auto"}})"
@@ -261,6 +261,11 @@ TEST(DeletedSweep, ItsPlaceInAnObjectStoreIsKnownUntilItIsForgotten) {
   EXPECT_EQ(left[0].storage, "s3://bucket/p");
   EXPECT_EQ(left[0].created_at, kSampleStart);
   EXPECT_EQ(left[0].seed, SampleExperiment("in_bucket").seed);
+  // The next life finds a database that is well.
+  store.reset();
+  store = OpenStore(folder / "tune.db", Access::kWrite);
+  ASSERT_NE(store, nullptr);
+  EXPECT_THAT(Query(folder / "tune.db", "PRAGMA quick_check"), ElementsAre("ok"));
   ASSERT_TRUE(store->ForgetLeft(left[0]).ok());
   EXPECT_TRUE(read().empty());
 }

@@ -442,16 +442,16 @@ constexpr char kVersion14[] =
 constexpr char kVersion15[] =
     "CREATE TABLE left_storage_rows ("
     "  sweep TEXT NOT NULL,"
-    "  storage TEXT NOT NULL,"
     "  created_us INTEGER NOT NULL,"
     "  seed INTEGER NOT NULL,"
+    "  storage TEXT NOT NULL,"  // Behind the key: else SQLite 3.40's quick_check calls it NULL.
     "  PRIMARY KEY (sweep, created_us, seed)"
     ") WITHOUT ROWID;"
     "CREATE TRIGGER leave_storage AFTER DELETE ON experiment_rows"
     "  WHEN json_valid(old.spec) AND json_extract(old.spec, '$.checkpoint.storage') LIKE 's3://%' "
     "BEGIN"
-    "  INSERT OR REPLACE INTO left_storage_rows (sweep, storage, created_us, seed)"
-    "  VALUES (old.name, json_extract(old.spec, '$.checkpoint.storage'), old.created_us, old.seed);"
+    "  INSERT OR REPLACE INTO left_storage_rows (sweep, created_us, seed, storage)"
+    "  VALUES (old.name, old.created_us, old.seed, json_extract(old.spec, '$.checkpoint.storage'));"
     " END;"
     "PRAGMA user_version = 15;";
 
