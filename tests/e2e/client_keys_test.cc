@@ -132,6 +132,19 @@ TEST_F(ClientKey, AViewerLooksAndAnAdminChangesAll) {
             Rows{"long|delete|root|admin"});
 }
 
+TEST_F(ClientKey, WhoFollowsAQuietJobWithARevokedOneEndsWithOneLine) {
+  const std::string ada = Make("user", "ada");
+  EXPECT_TRUE(Succeeded(Ask(ada, {"submit", "--no-wait", "--name", "quiet", "--", "sh", "-c",
+                                  "echo once; exec sleep 1000"})));
+  Program follower(here_, "tune", {"--head", ada, "logs", "quiet", "-f"});
+  while (!follower.HasPrinted("once")) {
+  }
+  EXPECT_TRUE(Succeeded(RunTune(there_, {"tokens", "revoke", IdOf(ada)})));
+  const ProgramResult followed = follower.Wait();
+  EXPECT_EQ(followed.exit_status, 2);
+  EXPECT_EQ(followed.err, "tune: the key counts no more: it was revoked, or has expired\n");
+}
+
 TEST_F(ClientKey, OneThatIsRevokedOrHasExpiredCountsNoMoreAlsoForWhoFollows) {
   const std::string ada = Make("user", "ada");
   const std::string bob = Make("user", "bob");

@@ -158,6 +158,25 @@ TEST(Jobs, OneThatAPersonLetBeginGoesOn) {
   EXPECT_EQ(RunTune(folder, {"wait", "second"}).exit_status, 0);
 }
 
+TEST(Jobs, OneThatAPersonLetBeginSaysThatItWaitsForRoom) {
+  TestFolder folder;
+  const auto head = StartHead(folder, {"--cpus", "1"});
+  EXPECT_TRUE(Succeeded(Submit(folder, {"--no-wait", "--name", "first"},
+                               {"sh", "-c", "until test -e go; do sleep 0.01; done"})));
+  WaitForRows(folder, "select count(*) from trials where status = 'RUNNING'", {"1"});
+  EXPECT_TRUE(
+      Succeeded(Submit(folder, {"--no-wait", "--name", "second", "--after", "first"}, {"true"})));
+  const auto jobs = [&] { return RunTune(folder, {"jobs", "--format", "csv"}).out; };
+  EXPECT_THAT(jobs(), HasSubstr("second,PENDING,waits_for_job,"));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"unpause", "second"})));
+  EXPECT_THAT(jobs(), HasSubstr("second,PENDING,waits_for_resources,"));
+  // A job without a trial has a reason, too.
+  EXPECT_THAT(RunTune(folder, {"why", "second"}).err, HasSubstr("of the next one: "));
+  EXPECT_EQ(RunTune(folder, {"wait", "second", "nothing"}).exit_status, 2) << "before it waits";
+  folder.Write("go", "");
+  EXPECT_EQ(RunTune(folder, {"wait", "second"}).exit_status, 0);
+}
+
 TEST(Jobs, AreFoundByTheirTags) {
   TestFolder folder;
   const auto head = StartHead(folder);
