@@ -22,7 +22,7 @@ struct DataSeen {
   std::string url;  // "s3://bucket/prefix".
   int64_t file_count = 0;
   int64_t bytes = 0;
-  std::string hash;  // DataListing::content (bucket/bucket_data.h), its first digits.
+  std::string hash;  // Of all paths, sizes and ETags: the same from wherever they are listed.
   friend bool operator==(const DataSeen&, const DataSeen&) = default;
 };
 

@@ -45,16 +45,6 @@ std::optional<std::string> Md5OfPart(const FileDescriptor& file, int64_t begin, 
   return hash.Finish();
 }
 
-std::string HexOf(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char c : bytes) {
-    text += kDigits[c >> 4];
-    text += kDigits[c & 15];
-  }
-  return text;
-}
-
 bool Names(std::string_view etag, const std::string& md5) {
   return etag.substr(1, kMd5Digits) == HexOf(md5);
 }

@@ -22,16 +22,6 @@ std::string HmacSha256(std::string_view key, std::string_view text) {
   return std::string(reinterpret_cast<const char*>(digest), bytes);
 }
 
-std::string HexOf(std::string_view bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string hex;
-  for (const char c : bytes) {
-    hex += kDigits[static_cast<unsigned char>(c) >> 4];
-    hex += kDigits[static_cast<unsigned char>(c) & 15];
-  }
-  return hex;
-}
-
 std::string Sha256Of(std::string_view text) {
   Sha256 hash;
   hash.Add(text);
@@ -170,6 +160,16 @@ std::string Md5::Finish() {
   unsigned int length = 0;
   TUNE_CHECK(EVP_DigestFinal_ex(state_->context, digest, &length) == 1);
   return {reinterpret_cast<const char*>(digest), length};
+}
+
+std::string HexOf(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string hex;
+  for (const char c : bytes) {
+    hex += kDigits[static_cast<unsigned char>(c) >> 4];
+    hex += kDigits[static_cast<unsigned char>(c) & 15];
+  }
+  return hex;
 }
 
 std::string Md5Hex(std::string_view bytes) {

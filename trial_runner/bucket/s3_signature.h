@@ -72,6 +72,7 @@ class Md5 {
 };
 
 // In lower hexadecimal digits.
+std::string HexOf(std::string_view bytes);
 std::string Md5Hex(std::string_view bytes);
 
 }  // namespace tune
