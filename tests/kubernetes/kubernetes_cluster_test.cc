@@ -4,54 +4,24 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
-#include "core/check.h"
 #include "tests/e2e/cluster_files.h"
 #include "tests/e2e/curve_sweep.h"
 #include "tests/e2e/free_ports.h"
 #include "tests/e2e/program.h"
+#include "tests/kubernetes/kube.h"
 
 namespace tune::testing {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Rows = std::vector<std::string>;
 
 constexpr char kSpace[] = "/api/v1/namespaces/default";
 constexpr char kJobs[] = "/apis/batch/v1/namespaces/default/jobs";
-
-// What the API server answers an admin.
-std::string Kube(const std::string& method, const std::string& path, const std::string& body = "") {
-  const std::string command = std::string(std::getenv("TUNE_KUBE")) + " " + method + " '" + path +
-                              "'" + (body.empty() ? "" : " '" + body + "'");
-  FILE* const pipe = popen(command.c_str(), "r");
-  TUNE_CHECK(pipe != nullptr);
-  std::string text;
-  char buffer[4096];
-  for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, n);
-  pclose(pipe);
-  return text;
-}
-
-// The names of ours in that list.
-Rows Listed(const std::string& path) {
-  constexpr std::string_view kBegin = "\n        \"name\": \"";  // Of metadata.
-  const std::string list = Kube("GET", path);
-  Rows names;
-  for (size_t at = 0; (at = list.find(kBegin, at)) != list.npos;) {
-    at += kBegin.size();
-    std::string name = list.substr(at, list.find('"', at) - at);
-    if (name.starts_with("tune-lab-")) names.push_back(std::move(name));
-  }
-  return names;
-}
 
 class KubernetesCluster : public ::testing::Test {
  protected:
@@ -162,6 +132,32 @@ TEST_F(KubernetesCluster, OneWhoseServerIsNeverReachedCanBeTakenDownAndMended) {
   EXPECT_TRUE(Succeeded(RunTune(folder_, {"cluster", "down"}))) << "nothing was ever asked for";
   Write("", "    min: 1\n");
   EXPECT_TRUE(Succeeded(Up()));
+  ExpectDownLeavesNothing();
+}
+
+TEST_F(KubernetesCluster, ASweepGoesOnWhileTheServerDoesNotAnswer) {
+  Write("", "    min: 1\n    max: 1\n");
+  ASSERT_TRUE(Succeeded(Up()));
+  EXPECT_TRUE(Succeeded(RunTune(folder_, {"submit", Endless()})));
+  WaitForReports(folder_, 2);
+  const Rows before = Listed(kJobs);
+  const pid_t server = std::atoi(std::getenv("TUNE_KUBE_APISERVER"));
+  kill(server, SIGSTOP);
+  WaitForEnd();
+  kill(server, SIGCONT);
+  EXPECT_EQ(Listed(kJobs), before);
+  ExpectDownLeavesNothing();
+}
+
+TEST_F(KubernetesCluster, APodWhoseJobSomebodyRemovesIsTakenBackAllTheSame) {
+  Write("", "    min: 1\n    max: 1\n");
+  ASSERT_TRUE(Succeeded(Up()));
+  const Rows jobs = Listed(kJobs);
+  ASSERT_EQ(jobs.size(), 1u);
+  Kube("DELETE", std::string(kJobs) + "/" + jobs[0] + "?propagationPolicy=Orphan");
+  while (!Listed(kJobs).empty()) {
+  }
+  EXPECT_EQ(Listed(std::string(kSpace) + "/pods").size(), 1u);
   ExpectDownLeavesNothing();
 }
 

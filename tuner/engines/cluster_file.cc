@@ -1,6 +1,7 @@
 #include "tuner/engines/cluster_file.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <utility>
 
@@ -211,20 +212,49 @@ Status CheckTemplate(const Value& pod) {
   return expect("spec", "volumes", true);
 }
 
+// A label of DNS, RFC 1123: what Kubernetes takes for a namespace and for a queue's name.
+bool IsDnsLabel(std::string_view text) {
+  constexpr size_t kBytesMax = 63;
+  const auto is_inner = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  };
+  return !text.empty() && text.size() <= kBytesMax && text.front() != '-' && text.back() != '-' &&
+         std::all_of(text.begin(), text.end(), is_inner);
+}
+
+// REGISTRY/PATH:TAG@DIGEST, of the characters that may stand in one.
+bool IsImageName(std::string_view text) {
+  const auto is_inner = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("-._/:@+").find(c) != std::string_view::npos;
+  };
+  return !text.empty() && std::isalnum(static_cast<unsigned char>(text.front())) != 0 &&
+         std::all_of(text.begin(), text.end(), is_inner);
+}
+
 Status ReadKubernetes(const SpecSection& section, const PoolSpec& pool, KubernetesPoolSpec& out) {
   constexpr char kImage[] = "a container image with tune in it, such as registry.example/tune:1";
   const std::string path = "pools." + pool.name;
   TUNE_RETURN_IF_ERROR(section.CheckKeys(kKubernetesKeys));
-  TUNE_RETURN_IF_ERROR(ReadText(section, "namespace", "a namespace's name", out.name_space));
+  constexpr char kNamespace[] = "a namespace's name: lower-case letters, digits and '-'";
+  TUNE_RETURN_IF_ERROR(ReadText(section, "namespace", kNamespace, out.name_space));
+  if (!out.name_space.empty() && !IsDnsLabel(out.name_space)) {
+    return section.Expected(*section.Find("namespace"), "namespace", kNamespace);
+  }
   TUNE_RETURN_IF_ERROR(ReadText(section, "image", kImage, out.image));
   if (out.image.empty()) {
     return InvalidAt(pool.place, path + ".kubernetes.image: is missing; expected " + kImage);
   }
+  if (!IsImageName(out.image)) return section.Expected(*section.Find("image"), "image", kImage);
   TUNE_RETURN_IF_ERROR(
       ReadText(section, "gpu_resource", "a resource such as nvidia.com/gpu", out.gpu_resource));
   TUNE_RETURN_IF_ERROR(ReadText(section, "kubeconfig", "a kubeconfig file", out.kubeconfig));
   TUNE_RETURN_IF_ERROR(ReadText(section, "context", "a context of the kubeconfig", out.context));
-  TUNE_RETURN_IF_ERROR(ReadText(section, "queue", "a queue of Kueue", out.queue));
+  constexpr char kQueue[] = "a local queue of Kueue: lower-case letters, digits and '-'";
+  TUNE_RETURN_IF_ERROR(ReadText(section, "queue", kQueue, out.queue));
+  if (!out.queue.empty() && !IsDnsLabel(out.queue)) {
+    return section.Expected(*section.Find("queue"), "queue", kQueue);
+  }
   TUNE_RETURN_IF_ERROR(section.ReadDuration("grace", out.grace));
   out.pod_template = Value::MakeMap();
   if (const Value* const pod = section.Find("template")) {

@@ -159,6 +159,11 @@ std::string WhyNoPod(const Value& job, const std::vector<Value>& events) {
   return why;
 }
 
+bool HasEnded(const Value& pod) {
+  const std::string phase = KubeText(pod, "status.phase");
+  return phase == "Succeeded" || phase == "Failed";
+}
+
 // `pod`: its latest one; null: it has none.
 Machine MachineOf(const Value& job, const Value* pod, const std::vector<Value>& events) {
   Machine machine{KubeText(job, "metadata.name"), MachineState::kPending};
@@ -270,6 +275,11 @@ std::vector<Machine> KubeMachines(const std::vector<Value>& jobs, const std::vec
     if (!name.starts_with(prefix)) continue;
     const auto pod = latest.find(name);
     machines.push_back(MachineOf(job, pod == latest.end() ? nullptr : pod->second, events));
+    if (pod != latest.end()) latest.erase(pod);
+  }
+  for (const auto& [job, pod] : latest) {
+    if (!job.starts_with(prefix) || HasEnded(*pod)) continue;
+    machines.push_back({job, MachineState::kRunning, "its Job is gone, and its pod is not"});
   }
   return machines;
 }

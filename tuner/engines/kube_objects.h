@@ -32,7 +32,8 @@ Value KubeJob(const PoolSpec& pool, const std::string& prefix, const std::string
 Value KubeSecret(const std::string& prefix, const std::string& name, const std::string& token,
                  const std::string& job_uid);
 
-// Of lists of Jobs, their pods and events; those whose names begin with the prefix.
+// Of lists of Jobs, their pods and events; those whose names begin with the prefix. A pod that goes
+// on without its Job is a machine by the Job's name.
 std::vector<Machine> KubeMachines(const std::vector<Value>& jobs, const std::vector<Value>& pods,
                                   const std::vector<Value>& events, std::string_view prefix);
 

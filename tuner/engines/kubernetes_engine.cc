@@ -27,33 +27,24 @@ class KubernetesEngine final : public Engine {
   std::vector<Status> Ask(const std::vector<std::string>& names,
                           const WorkerInvitation& invitation) override {
     std::vector<Status> answers;
+    Status refused;
     for (const std::string& name : names) {
       // What the server refuses for one it refuses for all.
-      const bool is_over = !answers.empty() && !answers.back().ok();
-      answers.push_back(is_over ? answers.back() : AskOne(name, invitation));
+      const bool is_over = !refused.ok();
+      answers.push_back(is_over ? refused : AskOne(name, invitation));
+      if (!is_over && !answers.back().ok()) {
+        refused = answers.back().At("not asked for, as " + name + " was refused");
+      }
     }
     return answers;
   }
 
+  // After a failure its configuration is read anew: somebody may mend it, or exchange what is in
+  // it.
   Result<std::vector<Machine>> List() override {
-    TUNE_RETURN_IF_ERROR(Reach());
-    const std::stop_token stop = cancelled_.get_token();
-    const std::string mine =
-        "?labelSelector=" + QueryEscaped(std::string(kKubePoolLabel) + "=" + KubePool(prefix_));
-    TUNE_ASSIGN_OR_RETURN(const std::vector<Value> jobs, api_->List(Jobs() + mine, stop));
-    if (jobs.empty()) return std::vector<Machine>();
-    TUNE_ASSIGN_OR_RETURN(const std::vector<Value> pods, api_->List(Pods() + mine, stop));
-    std::vector<Machine> machines = KubeMachines(jobs, pods, {}, prefix_);
-    const bool is_any_unexplained =
-        std::any_of(machines.begin(), machines.end(), [](const Machine& machine) {
-          return machine.state == MachineState::kPending && machine.reason.empty();
-        });
-    if (!is_any_unexplained) return machines;
-    // A quota, an admission: only events tell, which a role may leave out.
-    const auto events = api_->List(
-        Space() + "/events?fieldSelector=" + QueryEscaped("involvedObject.kind=Job"), stop);
-    if (!events.ok()) return machines;
-    return KubeMachines(jobs, pods, *events, prefix_);
+    Result<std::vector<Machine>> listed = ListAsConfigured();
+    if (!listed.ok()) api_.reset();
+    return listed;
   }
 
   // A Job goes when its pods have gone, so that it is listed until then.
@@ -65,6 +56,7 @@ class KubernetesEngine final : public Engine {
           api_->Do("DELETE", Jobs() + "/" + name + "?propagationPolicy=Foreground", Value(),
                    cancelled_.get_token()));
       if (!reply.is_good() && reply.http_status != 404) return KubeRefusal(reply);
+      if (reply.http_status == 404) TUNE_RETURN_IF_ERROR(RemovePods(name));
       // It goes with the Job; but not with one that somebody has removed without what is its own.
       TUNE_ASSIGN_OR_RETURN(const KubeReply secret, api_->Do("DELETE", Secrets() + "/" + name,
                                                              Value(), cancelled_.get_token()));
@@ -76,8 +68,7 @@ class KubernetesEngine final : public Engine {
   std::string LogTail(const std::string& name) override {
     if (!Reach().ok()) return "";
     const std::stop_token stop = cancelled_.get_token();
-    const auto pods = api_->List(
-        Pods() + "?labelSelector=" + QueryEscaped(std::string(kKubeJobLabel) + "=" + name), stop);
+    const auto pods = api_->List(PodsOf(name), stop);
     if (!pods.ok() || pods->empty()) return "";
     const Value& latest =
         *std::max_element(pods->begin(), pods->end(), [](const Value& a, const Value& b) {
@@ -100,7 +91,30 @@ class KubernetesEngine final : public Engine {
   std::string Space() const { return "/api/v1/namespaces/" + space_; }
   std::string Secrets() const { return Space() + "/secrets"; }
   std::string Pods() const { return Space() + "/pods"; }
+  std::string PodsOf(const std::string& job) const {
+    return Pods() + "?labelSelector=" + QueryEscaped(std::string(kKubeJobLabel) + "=" + job);
+  }
   std::string Jobs() const { return "/apis/batch/v1/namespaces/" + space_ + "/jobs"; }
+
+  Result<std::vector<Machine>> ListAsConfigured() {
+    TUNE_RETURN_IF_ERROR(Reach());
+    const std::stop_token stop = cancelled_.get_token();
+    const std::string mine =
+        "?labelSelector=" + QueryEscaped(std::string(kKubePoolLabel) + "=" + KubePool(prefix_));
+    TUNE_ASSIGN_OR_RETURN(const std::vector<Value> jobs, api_->List(Jobs() + mine, stop));
+    TUNE_ASSIGN_OR_RETURN(const std::vector<Value> pods, api_->List(Pods() + mine, stop));
+    std::vector<Machine> machines = KubeMachines(jobs, pods, {}, prefix_);
+    const bool is_any_unexplained =
+        std::any_of(machines.begin(), machines.end(), [](const Machine& machine) {
+          return machine.state == MachineState::kPending && machine.reason.empty();
+        });
+    if (!is_any_unexplained) return machines;
+    // A quota, an admission: only events tell, which a role may leave out.
+    const auto events = api_->List(
+        Space() + "/events?fieldSelector=" + QueryEscaped("involvedObject.kind=Job"), stop);
+    if (!events.ok()) return machines;
+    return KubeMachines(jobs, pods, *events, prefix_);
+  }
 
   // Its configuration is looked for anew until it is found: a pod's may come late.
   Status Reach() {
@@ -115,6 +129,19 @@ class KubernetesEngine final : public Engine {
              : !access.name_space.empty() ? access.name_space
                                           : "default";
     TUNE_ASSIGN_OR_RETURN(api_, KubeApi::Make(std::move(access)));
+    return OkStatus();
+  }
+
+  // Of a Job that somebody has removed without them.
+  Status RemovePods(const std::string& job) {
+    const std::stop_token stop = cancelled_.get_token();
+    TUNE_ASSIGN_OR_RETURN(const std::vector<Value> pods, api_->List(PodsOf(job), stop));
+    for (const Value& pod : pods) {
+      TUNE_ASSIGN_OR_RETURN(
+          const KubeReply reply,
+          api_->Do("DELETE", Pods() + "/" + KubeText(pod, "metadata.name"), Value(), stop));
+      if (!reply.is_good() && reply.http_status != 404) return KubeRefusal(reply);
+    }
     return OkStatus();
   }
 

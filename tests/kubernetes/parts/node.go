@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -26,19 +27,24 @@ import (
 	"github.com/virtual-kubelet/virtual-kubelet/node"
 	"github.com/virtual-kubelet/virtual-kubelet/node/api"
 	"github.com/virtual-kubelet/virtual-kubelet/node/nodeutil"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	corev1listers "k8s.io/client-go/listers/core/v1"
 	statsv1alpha1 "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// Runs the first container of a pod as a process of this machine, in a mount namespace of its own in which its secrets lie where the
-// pod wants them. An image whose name begins with "missing/" cannot be pulled.
+// Runs the first container of a pod as a process of this machine, in a mount namespace of its own in which its secrets, configuration
+// maps, claims and its account lie where the pod wants them. An image whose name begins with "missing/" cannot be pulled.
 type processes struct {
 	folder  string
 	path    string // PATH of what runs.
+	server  string // HOST:PORT of the API server.
+	client  kubernetes.Interface
 	secrets corev1listers.SecretLister
+	configs corev1listers.ConfigMapLister
 	notify  func(*corev1.Pod)
 
 	mutex sync.Mutex
@@ -54,7 +60,7 @@ type runningPod struct {
 
 func keyOf(namespace, name string) string { return namespace + "/" + name }
 
-func (p *processes) CreatePod(_ context.Context, pod *corev1.Pod) error {
+func (p *processes) CreatePod(ctx context.Context, pod *corev1.Pod) error {
 	pod = pod.DeepCopy()
 	container := pod.Spec.Containers[0]
 	running := &runningPod{pod: pod, log: filepath.Join(p.folder, string(pod.UID)+".log"), done: make(chan struct{})}
@@ -69,7 +75,7 @@ func (p *processes) CreatePod(_ context.Context, pod *corev1.Pod) error {
 			Reason: "ImagePullBackOff", Message: "Back-off pulling image \"" + container.Image + "\""}})
 		return nil
 	}
-	script, err := p.mountScript(pod, container)
+	script, err := p.mountScript(ctx, pod, container)
 	if err != nil {
 		return err
 	}
@@ -82,7 +88,9 @@ func (p *processes) CreatePod(_ context.Context, pod *corev1.Pod) error {
 	command := exec.Command("sh", words...)
 	command.Stdout, command.Stderr = log, log
 	command.Dir = p.folder
-	command.Env = []string{"PATH=" + p.path, "HOME=" + filepath.Join(p.folder, string(pod.UID))}
+	host, port, _ := net.SplitHostPort(p.server)
+	command.Env = []string{"PATH=" + p.path, "HOME=" + filepath.Join(p.folder, string(pod.UID)),
+		"KUBERNETES_SERVICE_HOST=" + host, "KUBERNETES_SERVICE_PORT=" + port}
 	for _, one := range container.Env {
 		command.Env = append(command.Env, one.Name+"="+one.Value)
 	}
@@ -111,31 +119,81 @@ func (p *processes) CreatePod(_ context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// What lies in the pod's secrets, where its container wants it.
-func (p *processes) mountScript(pod *corev1.Pod, container corev1.Container) (string, error) {
+// What lies in the pod's volumes, where its container wants it.
+func (p *processes) mountScript(ctx context.Context, pod *corev1.Pod, container corev1.Container) (string, error) {
 	script := "mount --make-rprivate / && "
 	for _, mount := range container.VolumeMounts {
 		for _, volume := range pod.Spec.Volumes {
-			if volume.Name != mount.Name || volume.Secret == nil {
+			if volume.Name != mount.Name {
 				continue
 			}
-			secret, err := p.secrets.Secrets(pod.Namespace).Get(volume.Secret.SecretName)
+			folder, err := p.fill(ctx, pod, volume)
 			if err != nil {
 				return "", err
-			}
-			folder := filepath.Join(p.folder, string(pod.UID), volume.Name)
-			if err := os.MkdirAll(folder, 0700); err != nil {
-				return "", err
-			}
-			for name, bytes := range secret.Data {
-				if err := os.WriteFile(filepath.Join(folder, name), bytes, 0600); err != nil {
-					return "", err
-				}
 			}
 			script += fmt.Sprintf("mkdir -p '%s' && mount --bind '%s' '%s' && ", mount.MountPath, folder, mount.MountPath)
 		}
 	}
 	return script, nil
+}
+
+// A folder with what the volume holds. A claim's is the same for every pod.
+func (p *processes) fill(ctx context.Context, pod *corev1.Pod, volume corev1.Volume) (string, error) {
+	folder := filepath.Join(p.folder, string(pod.UID), volume.Name)
+	if volume.PersistentVolumeClaim != nil {
+		folder = filepath.Join(p.folder, "claims", volume.PersistentVolumeClaim.ClaimName)
+	}
+	if err := os.MkdirAll(folder, 0700); err != nil {
+		return "", err
+	}
+	files := map[string][]byte{}
+	addConfig := func(name string) error {
+		config, err := p.configs.ConfigMaps(pod.Namespace).Get(name)
+		if err != nil {
+			return err
+		}
+		for file, text := range config.Data {
+			files[file] = []byte(text)
+		}
+		return nil
+	}
+	if volume.Secret != nil {
+		secret, err := p.secrets.Secrets(pod.Namespace).Get(volume.Secret.SecretName)
+		if err != nil {
+			return "", err
+		}
+		files = secret.Data
+	}
+	if volume.ConfigMap != nil {
+		if err := addConfig(volume.ConfigMap.Name); err != nil {
+			return "", err
+		}
+	}
+	if volume.Projected != nil { // The pod's account, as the API server adds it.
+		files["namespace"] = []byte(pod.Namespace)
+		for _, source := range volume.Projected.Sources {
+			if source.ConfigMap != nil {
+				if err := addConfig(source.ConfigMap.Name); err != nil {
+					return "", err
+				}
+			}
+			if source.ServiceAccountToken == nil {
+				continue
+			}
+			token, err := p.client.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(
+				ctx, pod.Spec.ServiceAccountName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+			if err != nil {
+				return "", err
+			}
+			files[source.ServiceAccountToken.Path] = []byte(token.Status.Token)
+		}
+	}
+	for name, bytes := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), bytes, 0600); err != nil {
+			return "", err
+		}
+	}
+	return folder, nil
 }
 
 func (p *processes) setState(running *runningPod, phase corev1.PodPhase, state corev1.ContainerState) {
@@ -280,6 +338,7 @@ func runNode(arguments []string) int {
 	path := flags.String("path", os.Getenv("PATH"), "PATH of what runs")
 	listen := flags.String("listen", "", "HOST:PORT for logs")
 	port := flags.Int("port", 0, "the same port")
+	server := flags.String("server", "", "HOST:PORT of the API server")
 	cpus := flags.String("cpus", "4", "")
 	gpus := flags.String("gpus", "0", "nvidia.com/gpu")
 	_ = flags.Parse(arguments)
@@ -288,9 +347,15 @@ func runNode(arguments []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	client, err := nodeutil.ClientsetFromEnv(*kubeconfig)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	mux := http.NewServeMux()
 	provide := func(config nodeutil.ProviderConfig) (nodeutil.Provider, node.NodeProvider, error) {
-		own := &processes{folder: *folder, path: *path, secrets: config.Secrets, pods: map[string]*runningPod{}}
+		own := &processes{folder: *folder, path: *path, server: *server, client: client, secrets: config.Secrets, configs: config.ConfigMaps,
+			pods: map[string]*runningPod{}}
 		capacity := corev1.ResourceList{
 			corev1.ResourceCPU: resource.MustParse(*cpus), corev1.ResourceMemory: resource.MustParse("64Gi"),
 			corev1.ResourcePods: resource.MustParse("110"), "nvidia.com/gpu": resource.MustParse(*gpus)}
@@ -303,11 +368,11 @@ func runNode(arguments []string) int {
 	}
 	configure := func(config *nodeutil.NodeConfig) error {
 		config.KubeconfigPath = *kubeconfig
-		config.Client, err = nodeutil.ClientsetFromEnv(*kubeconfig)
+		config.Client = client
 		config.HTTPListenAddr = *listen
 		config.Handler = mux
 		config.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}}
-		return err
+		return nil
 	}
 	one, err := nodeutil.NewNode(*name, provide, configure, nodeutil.AttachProviderRoutes(mux))
 	if err != nil {

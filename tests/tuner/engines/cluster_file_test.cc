@@ -121,6 +121,12 @@ TEST(ClusterFile, MistakeIsToldWithItsPlaceAndWhatIsExpected) {
   EXPECT_THAT(Error(kubernetes("{image: i, template: {metadata: {labels: [a]}}}")),
               ::testing::HasSubstr("template.metadata.labels: read"));
   EXPECT_THAT(Error(kubernetes("{image: i, imag: j}")), ::testing::HasSubstr("'image'"));
+  EXPECT_THAT(Error(kubernetes("{image: i, namespace: ../../x}")),
+              ::testing::HasSubstr("namespace: read '../../x', expected a namespace's name"));
+  EXPECT_THAT(Error(kubernetes("{image: '-i x'}")),
+              ::testing::HasSubstr("image: read '-i x', expected a container image"));
+  EXPECT_THAT(Error(kubernetes("{image: i, queue: A_b}")),
+              ::testing::HasSubstr("queue: read 'A_b', expected a local queue of Kueue"));
   EXPECT_EQ(
       Error("pools: {lab: {max: 3}}\n"),
       "lab.yaml:1:9: pools.lab: has no engine; expected one of slurm, ssh, command and kubernetes");

@@ -286,7 +286,10 @@ TEST(KubeObjects, AMachineIsWhatItsJobAndItsLatestPodTell) {
       pod("p-3", "t", R"({"phase": "Failed", "containerStatuses": [{"state": {"terminated":
           {"exitCode": 137, "reason": "OOMKilled"}}}]})"),
       pod("p-4", "t", R"({"phase": "Pending", "containerStatuses": [{"state": {"waiting":
-          {"reason": "ImagePullBackOff", "message": "no such image"}}}]})")};
+          {"reason": "ImagePullBackOff", "message": "no such image"}}}]})"),
+      pod("p-8", "t", R"({"phase": "Running"})"),
+      pod("p-9", "t", R"({"phase": "Succeeded"})"),
+      pod("other-2", "t", R"({"phase": "Running"})")};
   const std::vector<Value> events = {
       Json(R"({"type": "Warning", "reason": "FailedCreate", "message": "exceeded quota",
                "lastTimestamp": "2", "involvedObject": {"name": "p-5"}})"),
@@ -304,7 +307,8 @@ TEST(KubeObjects, AMachineIsWhatItsJobAndItsLatestPodTell) {
                           "p-4 pending ImagePullBackOff: no such image",
                           "p-5 pending FailedCreate: exceeded quota",
                           "p-6 pending it is suspended, and waits in its queue",
-                          "p-7 running it is being removed"));
+                          "p-7 running it is being removed",
+                          "p-8 running its Job is gone, and its pod is not"));
 }
 
 }  // namespace
