@@ -60,6 +60,7 @@ tune_library(tune_page
     ${CMAKE_CURRENT_LIST_DIR}/page/chart_text.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/charts.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/client_api.cc
+    ${CMAKE_CURRENT_LIST_DIR}/page/head_answers.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/markdown_report.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/metrics_page.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/metric_ranges.cc

@@ -1237,6 +1237,7 @@ class ForClientsElsewhere(unittest.TestCase):
     def test_what_waits_is_told_with_whose_turn_it_is_and_why(self):
         self.assertEqual(self.page.json("/me"), {"name": None, "role": "admin"})
         self.assertEqual(self.page.json("/queue"), {"is_told": True, "queue": []})
+        self.assertEqual(self.page.json("/cluster"), {"is_told": True, "cluster": None})
         for name in ("first", "second"):
             Path(self.folder, name + ".yaml").write_text(
                 "trainable: {curve: {value: x, iterations: 1000000, seconds: 0.1}}\nmetric: loss\nmode: min\nsamples: 2\n"

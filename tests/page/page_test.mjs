@@ -860,6 +860,40 @@ test("on a head's page a sweep is submitted again, changed, and what waits is to
   await close();
 });
 
+test("a cluster's pools are shown with what became of each request, and what waits for them", async (t) => {
+  const own = mkdtempSync(join(tmpdir(), "tune_page_"));
+  writeFileSync(join(own, "cluster.yaml"), `name: lab
+head: {listen: "127.0.0.1:0"}
+pools:
+  vm:
+    command: {up: [./vm, up, "{name}"], down: [./vm, down, "{name}"], list: [./vm, list]}
+    worker: {cpus: 2}
+`);
+  writeFileSync(join(own, "vm"), `#!/bin/sh
+[ $1 = up ] && { echo "the quota of <b>machines</b> is reached" >&2; exit 75; }
+exit 0
+`, { mode: 0o700 });
+  const head = spawn(tune, ["head", "--cpus", "0", "--http", "127.0.0.1:0", "--cluster", "cluster.yaml"], { cwd: own, stdio: ["ignore", "ignore", "pipe"] });
+  const ended = new Promise((resolve) => head.once("exit", resolve));
+  t.after(async () => { head.kill("SIGKILL"); await ended; rmSync(own, { recursive: true, force: true }); });
+  const at = await new Promise((resolve) => {
+    let said = "";
+    head.stderr.on("data", (data) => { said += data; const found = /the page of .*: (http:\S+)/.exec(said); if (found) resolve(found[1]); });
+  });
+  writeFileSync(join(own, "small.yaml"), "trainable: {curve: {value: x, iterations: 1000}}\nmetric: loss\nmode: min\nsamples: 3\nspace: {x: {uniform: [0, 1]}}\n");
+  execFileSync(tune, ["submit", "small.yaml"], { cwd: own, stdio: "ignore" });
+  const { page, faults, close } = await open("#/", { at });
+  await page.click("header button:text-is('all sweeps')");
+  await page.waitForSelector("[aria-label=cluster] h2:text-is('Cluster lab')");
+  await page.waitForSelector("[aria-label=pools] tr:has-text('vm'):has-text('rests for'):has-text('the quota of <b>machines</b> is reached')");
+  await page.waitForSelector("[aria-label='failed requests'] tr:has-text('the quota of')");
+  await page.waitForSelector("[aria-label='waiting trials'] tr:has-text('cpu: 1'):has-text('vm rests for')");
+  await page.click("[aria-label='waiting trials'] button:text-is('small')");
+  await page.waitForSelector(".overview [role=group] button:text-is('Stop…')");
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test("what others write while the form is open stays, and another note is not replaced unasked", async (t) => {
   const sweep = await runWithPage(t, undefined, ["--tag", "keep=1", "--note", "v1"]);
   const { page, close } = await open("#/endless?view=about", { at: sweep.at });

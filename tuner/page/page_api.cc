@@ -19,16 +19,13 @@
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
 #include "tuner/page/charts.h"
+#include "tuner/page/head_answers.h"
 #include "tuner/page/page_action.h"
 #include "tuner/page/page_json.h"
 #include "tuner/page/sweep_summary.h"
-#include "tuner/sqlite/writer_lock.h"
 
 namespace tune {
 namespace {
-
-// Others wait meanwhile: the page is served by one thread. A tuner answers between two steps.
-constexpr Duration kActionPatience = Seconds(10);
 
 // Of tune ask a sweep is RUNNING, and nobody can be asked.
 bool HasLivingTuner(const FoundSweep& sweep) {
@@ -93,11 +90,6 @@ Result<int64_t> CountOf(const HttpRequest& request, const std::string& name) {
   if (count >= 0) return count;
   return InvalidArgument(name + ": read '" + TextOf(request, name) +
                          "', expected 0 or a number above it");
-}
-
-bool HasHead(const std::string& db_path) {
-  const std::optional<LockHolder> holder = FindLockHolder(db_path);
-  return holder && holder->is_head;
 }
 
 // To go on with a sweep that is over, or to delete it, with what it left.
@@ -418,29 +410,6 @@ Result<ControlAnswer> PageApi::ActOn(const std::vector<std::string>& parts,
   return AskLivingTuner(database_->path(), request, clock_, kActionPatience);
 }
 
-// Without a head nothing waits for a turn.
-HttpAnswer PageApi::Queue() {
-  ControlRequest request;
-  request.verb = ControlVerb::kQueue;
-  request.sweep = "all";
-  std::string out = "{\"is_told\":";
-  ControlAnswer told;
-  if (HasHead(database_->path())) {
-    const auto answer = AskLivingTuner(database_->path(), request, clock_, kActionPatience);
-    told = answer.ok() ? *answer : ControlAnswer{answer.status(), {}};
-  } else {
-    told.status = Unavailable("no head holds the database");
-  }
-  out += told.status.ok() ? "true" : "false";
-  out += ",\"queue\":[";
-  for (size_t i = 0; i < told.lines.size(); ++i) out += (i > 0 ? "," : "") + told.lines[i];
-  HttpAnswer answer;
-  answer.content_type = "application/json";
-  answer.body = out + "]}";
-  answer.headers = {{"Cache-Control", "no-store"}};
-  return answer;
-}
-
 HttpAnswer PageApi::Answer(const HttpRequest& request, PageRights rights) {
   constexpr std::string_view kRoot = "/api/v1/sweeps";
   if (request.path == "/api/v1/events") {
@@ -448,7 +417,10 @@ HttpAnswer PageApi::Answer(const HttpRequest& request, PageRights rights) {
     events.is_event_stream = true;
     return events;
   }
-  if (request.path == "/api/v1/queue" && request.method != "POST") return Queue();
+  if (request.method != "POST") {
+    if (request.path == "/api/v1/queue") return AnswerQueue(database_->path(), clock_);
+    if (request.path == "/api/v1/cluster") return AnswerCluster(database_->path(), clock_);
+  }
   std::string_view rest = request.path;
   if (!rest.starts_with(kRoot)) return ErrorAnswer(404, NothingHere().message());
   rest.remove_prefix(kRoot.size());

@@ -15,6 +15,7 @@
 //   /sweeps/NAME/workers                     workers, devices and what waits, as the tuner tells
 //   /sweeps/NAME/actions                     POST: commands to its tuner (page_action.h)
 //   /queue                                   a head's: whose turn is next, and why each waits
+//   /cluster                                 its pools, their workers, and what waits for them
 //   /events                                  server-sent events: the database has changed
 //
 // Answers about a sweep carry an ETag that changes with each commit. Where the file at the
@@ -93,7 +94,6 @@ class PageApi {
 
   // kUnavailable: there is no database at the path now.
   Status FollowFile();
-  HttpAnswer Queue();
   Result<ControlAnswer> ActOn(const std::vector<std::string>& parts, const std::string& body);
   HttpAnswer Act(const std::vector<std::string>& parts, const std::string& body);
 

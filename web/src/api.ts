@@ -69,6 +69,17 @@ export interface Queue {
   queue: Turn[];
 }
 
+// A head's pools of workers.
+export interface ClusterNow {
+  cluster: string;
+  is_closing: boolean;
+  pools: { pool: string; engine: string; wanted: number; requested: number; joined: number; away: number; draining: number;
+    failed_requests: number; min: number; max: number; why: string }[];
+  workers: { worker: string; pool: string; state: string; seconds: number; reason: string }[];
+  failed: { worker: string; pool: string; seconds_ago: number; why: string; log: string[] }[];
+  waiting: { sweep: string; needs: string; trials: number; placed: number; why: string }[];
+}
+
 // A tuner runs it.
 export const isLiving = (sweep: Summary) => sweep.status === "RUNNING" || sweep.status === "PAUSED";
 

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { AboutView } from "./about";
 import { useActing } from "./act";
 import { readAddress, VIEWS, writeAddress, type View, type ViewName } from "./address";
-import { isLiving, isReport, pathOf, type Course, type Queue, type Ranges, type Summary, type Sweep, type Trial, type TrialDetail, type WorkersNow } from "./api";
+import { isLiving, isReport, pathOf, type ClusterNow, type Course, type Queue, type Ranges, type Summary, type Sweep, type Trial, type TrialDetail, type WorkersNow } from "./api";
 import { CompareView } from "./compare";
 import { CurvesView } from "./curves";
 import { FrontView } from "./front";
@@ -19,6 +19,7 @@ import { TimelineView } from "./timeline";
 import { TrialPanel } from "./trial";
 import { parameterNames, type Shown } from "./view";
 import { WorkersView } from "./workers";
+import { ClusterView } from "./cluster";
 
 const TITLES: { [view in ViewName]: string } = {
   curves: "Curves", parallel: "Parallel", slice: "Slice", contour: "Contour", importance: "Importance", front: "Front",
@@ -80,6 +81,7 @@ export function App() {
   // One thread answers: what is seen first is asked for first.
   const sweeps = useAnswer<Summary[]>(!view.sweep || hasState ? "/sweeps" : "", tick);
   const queue = useAnswer<Queue>(view.isList && !isReport ? "/queue" : "", tick);
+  const cluster = useAnswer<{ cluster: ClusterNow | null }>(view.isList && !isReport ? "/cluster" : "", tick);
   const name = view.isList ? "" : view.sweep || sweeps.value?.[0]?.name || "";
   const path = name ? pathOf(name) : "";
   const sweep = useAnswer<Sweep>(path, tick);
@@ -157,6 +159,7 @@ export function App() {
       {trouble && <p class="trouble" role="alert">{trouble}</p>}
       {!sweeps.value && !sweep.value && !trouble && <p class="empty">Reading the database…</p>}
       {sweeps.value?.length === 0 && <p class="empty">This database has no sweep yet. Begin one: <code>tune run space.yaml</code></p>}
+      {view.isList && cluster.value?.cluster && <ClusterView cluster={cluster.value.cluster} onOpen={open} />}
       {view.isList && queue.value && <QueueList queue={queue.value} onOpen={open} />}
       {view.isList && sweeps.value && sweeps.value.length > 0 && (
         <SweepList sweeps={sweeps.value} filter={view.filter} sort={view.sort} onFilter={(filter) => change({ filter })}
