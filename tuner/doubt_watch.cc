@@ -8,6 +8,7 @@
 
 #include "core/metric_variable.h"
 #include "core/nearest_name.h"
+#include "search/constraint.h"
 #include "trial_runner/first_reading.h"
 #include "tuner/search_problem.h"
 
@@ -82,6 +83,8 @@ void DoubtWatch::OnReportWithMetric(const TrialRecord& trial, const Metrics& met
     for (const auto& metric : metrics) names.push_back(metric.first);
     for (const auto& parameter : trial.configuration.parameters()) names.push_back(parameter.first);
     const auto nearest = NearestName(name, names);
+    // As an expression has it.
+    const std::string meant = nearest ? Dotted(std::string(*nearest)) : "";
     Add(trial, "missing constraint",
         "trial " + std::to_string(trial.row.number.value) + " reports " + spec_.metric +
             " and no number as " + name +
@@ -89,7 +92,7 @@ void DoubtWatch::OnReportWithMetric(const TrialRecord& trial, const Metrics& met
                  ? ", which metric_constraints name; such a report is never the best"
                  : ", which feasible names and which is no parameter; such a report counts as "
                    "infeasible until it has one") +
-            (nearest ? "; did you mean '" + std::string(*nearest) + "'?" : ""));
+            (meant.empty() ? "" : "; did you mean '" + meant + "'?"));
     return;
   }
 }

@@ -18,9 +18,9 @@ constexpr size_t kTrialsMax = 50;
 constexpr size_t kValueWidthMin = 8;
 
 // What a person compares first, in this order; parameters and metrics follow.
-constexpr const char* kOwn[] = {"status",     "stop_reason",    "failure",
-                                "best_value", "best_iteration", "last_value",
-                                "iterations", "attempts",       "run_seconds"};
+constexpr const char* kOwn[] = {"status",     "stop_reason", "failure",        "best_value",
+                                "feasible",   "violation",   "best_iteration", "last_value",
+                                "iterations", "attempts",    "run_seconds"};
 
 struct Compared {
   std::string name;
@@ -45,7 +45,10 @@ Compared Row(const FoundTrial& trial, const std::string& name, const TrialListin
   const auto is_row = [&](const std::vector<Value>& row) { return row[0] == Value(trial.number); };
   const auto row = std::find_if(table.rows.begin(), table.rows.end(), is_row);
   if (row == table.rows.end()) return compared;
-  for (const char* const column : kOwn) compared.own[column] = (*row)[*table.Find(column)];
+  for (const char* const column : kOwn) {
+    // Not every sweep has limits.
+    if (const auto at = table.Find(column)) compared.own[column] = (*row)[*at];
+  }
   for (size_t i = table.param_begin; i < table.metric_begin; ++i) {
     compared.params[table.columns[i]] = (*row)[i];
     compared.param_names.push_back(table.columns[i]);
@@ -99,7 +102,12 @@ std::vector<std::string> Names(const std::vector<Compared>& trials,
 
 std::vector<Difference> Compare(const std::vector<Compared>& trials) {
   std::vector<Difference> rows;
-  for (const char* const name : kOwn) Append(trials, "trial", name, &Compared::own, rows);
+  for (const char* const name : kOwn) {
+    const bool is_any = std::any_of(trials.begin(), trials.end(), [name](const Compared& trial) {
+      return trial.own.contains(name);
+    });
+    if (is_any) Append(trials, "trial", name, &Compared::own, rows);
+  }
   for (const std::string& name : Names(trials, &Compared::param_names))
     Append(trials, "parameter", name, &Compared::params, rows);
   for (const std::string& name : Names(trials, &Compared::metric_names))

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/metric_variable.h"
 #include "core/utf8.h"
 #include "trial_runner/trainable_catalog.h"
 #include "tuner/cli/complain.h"
@@ -180,6 +181,16 @@ void PrintLastLines(const std::string& log, std::ostream& out) {
   }
 }
 
+void PrintMissingLimits(const Tried& tried, const ExperimentSpec& spec, std::ostream& out) {
+  Metrics reported;
+  for (const MapEntry& metric : tried.metrics.AsMap()) reported.emplace_back(metric.key, 0.0);
+  for (const std::string& name : spec.feasible.metric_names()) {
+    if (FindVariable(reported, name)) continue;
+    out << "  " << name << ", which feasible names, is not among them; a report without it counts "
+        << "as infeasible\n";
+  }
+}
+
 void PrintReport(const Tried& tried, const ExperimentSpec& spec, std::ostream& out) {
   const std::map<std::string, std::string> lines = LinesRead(tried.log);
   size_t width = 0;
@@ -191,6 +202,7 @@ void PrintReport(const Tried& tried, const ExperimentSpec& spec, std::ostream& o
         << (metric.value.is_string() ? metric.value.AsString() : ToJson(metric.value))
         << (line == lines.end() ? "" : "   read on " + line->second) << "\n";
   }
+  PrintMissingLimits(tried, spec, out);
   const Value* const named = spec.trainable.is_map() ? spec.trainable.Find("metrics") : nullptr;
   if (named == nullptr || !named->is_map()) return;
   for (const MapEntry& metric : named->AsMap()) {

@@ -64,7 +64,12 @@ Result<std::string> SearchedPart(Database& database, const FoundSweep& sweep) {
     out += Row({Code(parameter.name),
                 Code(text) + (parameter.conditions.empty() ? "" : ", under a condition")});
   }
-  return out + "\nScheduler " + Code(sweep.scheduler) + ".\n\n";
+  out += "\nScheduler " + Code(sweep.scheduler) + ".";
+  std::string limits;
+  for (const std::string& limit : spec.feasible.texts()) {
+    limits += (limits.empty() ? "" : " and ") + Code(limit);
+  }
+  return out + (limits.empty() ? "" : " A result has to keep " + limits + ".") + "\n\n";
 }
 
 // A trial as a row of a table, with its cells between its number and its parameters.

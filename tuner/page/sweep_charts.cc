@@ -151,6 +151,10 @@ Result<Chart> BestOverTime(Database& database, const FoundSweep& sweep) {
     TUNE_ASSIGN_OR_RETURN(is_behind, course.Refresh(database));
   }
   const std::vector<SweepCourse::Step>& best = course.best();
+  if (best.empty() && sweep.has_limits()) {
+    TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> least, FindBestTrial(database, sweep));
+    if (least) return FailedPrecondition(sweep.name + ": " + WarningOf(sweep, *least));
+  }
   if (best.empty()) return NothingYet(database, sweep);
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kLastSql));
   row->BindAll(sweep.id);
