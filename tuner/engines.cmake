@@ -19,6 +19,7 @@ tune_library(tune_engines
     ${CMAKE_CURRENT_LIST_DIR}/engines/kube_api.cc
     ${CMAKE_CURRENT_LIST_DIR}/engines/kube_config.cc
     ${CMAKE_CURRENT_LIST_DIR}/engines/kube_objects.cc
+    ${CMAKE_CURRENT_LIST_DIR}/engines/kube_watch.cc
     ${CMAKE_CURRENT_LIST_DIR}/engines/kubernetes_engine.cc
     ${CMAKE_CURRENT_LIST_DIR}/engines/program_call.cc
     ${CMAKE_CURRENT_LIST_DIR}/engines/slurm_engine.cc

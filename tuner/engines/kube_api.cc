@@ -19,6 +19,7 @@ constexpr size_t kAnswerBytesMax = 64u << 20;
 constexpr int kPageItems = 500;
 constexpr int kListingsMax = 3;
 constexpr Duration kSilence = Seconds(20);
+constexpr int kWatchSeconds = 50;
 
 std::string TextOf(const Value& map, std::string_view key) {
   const Value* const value = map.is_map() ? map.Find(key) : nullptr;
@@ -70,16 +71,22 @@ Result<std::unique_ptr<KubeApi>> KubeApi::Make(KubeAccess access) {
   return std::make_unique<KubeApi>(std::move(access), std::move(transport));
 }
 
-Result<KubeReply> KubeApi::Once(const std::string& method, const std::string& path,
-                                const std::string& body, const std::stop_token& stop,
-                                Duration& pause) {
+Result<HttpExchange> KubeApi::Prepared(const std::string& method, const std::string& path,
+                                       const std::stop_token& stop) {
   std::atomic<bool> is_cancelled = false;
   const std::stop_callback cancel(stop, [&is_cancelled] { is_cancelled = true; });
   TUNE_ASSIGN_OR_RETURN(const std::string token, token_.Get(RealClock().Now(), is_cancelled));
-  KubeReply reply;
   HttpExchange exchange{method, access_.server + path};
   exchange.headers = {{"Accept", "application/json"}};
   if (!token.empty()) exchange.headers.emplace_back("Authorization", "Bearer " + token);
+  return exchange;
+}
+
+Result<KubeReply> KubeApi::Once(const std::string& method, const std::string& path,
+                                const std::string& body, const std::stop_token& stop,
+                                Duration& pause) {
+  KubeReply reply;
+  TUNE_ASSIGN_OR_RETURN(HttpExchange exchange, Prepared(method, path, stop));
   if (!body.empty()) exchange.headers.emplace_back("Content-Type", "application/json");
   exchange.body = body;
   exchange.silence = kSilence;
@@ -122,11 +129,11 @@ Result<KubeReply> KubeApi::Do(const std::string& method, const std::string& path
   }
 }
 
-Result<std::vector<Value>> KubeApi::List(const std::string& path, const std::stop_token& stop) {
+Result<KubeList> KubeApi::List(const std::string& path, const std::stop_token& stop) {
   const std::string limit = (path.find('?') == std::string::npos ? "?" : "&") +
                             std::string("limit=") + std::to_string(kPageItems);
   for (int listings = 1;; ++listings) {
-    std::vector<Value> items;
+    KubeList list;
     std::string next;
     bool has_expired = false;
     do {
@@ -140,13 +147,43 @@ Result<std::vector<Value>> KubeApi::List(const std::string& path, const std::sto
       if (page == nullptr || !page->is_list()) {
         return Unavailable(access_.server + ": answered with no list");
       }
-      for (Value& item : page->AsList()) items.push_back(std::move(item));
+      for (Value& item : page->AsList()) list.items.push_back(std::move(item));
       const Value* const about = reply.body.Find("metadata");
       next = about == nullptr ? "" : TextOf(*about, "continue");
+      list.version = about == nullptr ? "" : TextOf(*about, "resourceVersion");
     } while (!next.empty());
-    if (!has_expired) return items;
+    if (!has_expired) return list;
     if (listings >= kListingsMax) return Unavailable("a listing expired again and again");
   }
+}
+
+Result<int> KubeApi::Watch(const std::string& path, const std::string& version,
+                           const std::function<bool(const Value&)>& take,
+                           const std::stop_token& stop) {
+  TUNE_ASSIGN_OR_RETURN(
+      HttpExchange exchange,
+      Prepared("GET",
+               path + (path.find('?') == std::string::npos ? "?" : "&") +
+                   "watch=1&allowWatchBookmarks=true&timeoutSeconds=" +
+                   std::to_string(kWatchSeconds) + "&resourceVersion=" + QueryEscaped(version),
+               stop));
+  exchange.silence = Seconds(kWatchSeconds) + kSilence;
+  std::string rest;  // Of a line that has not come whole.
+  bool is_wanted = true;
+  exchange.take = [&](std::string_view piece) {
+    rest += piece;
+    size_t begin = 0;
+    for (size_t end; is_wanted && (end = rest.find('\n', begin)) != rest.npos; begin = end + 1) {
+      const Result<Value> event = ParseJson(std::string_view(rest).substr(begin, end - begin));
+      is_wanted = take(event.ok() ? *event : Value());
+    }
+    rest.erase(0, begin);
+    return is_wanted && rest.size() <= kAnswerBytesMax;
+  };
+  const S3Reply came = transport_->Do(exchange, stop);
+  if (came.http_status == 0 && is_wanted) return Unavailable(came.broken);
+  if (came.http_status == 401) token_.Refused();
+  return came.http_status == 0 ? 200 : came.http_status;
 }
 
 }  // namespace tune

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -24,6 +25,11 @@ struct KubeReply {
   bool is_good() const { return http_status >= 200 && http_status < 300; }
 };
 
+struct KubeList {
+  std::vector<Value> items = {};
+  std::string version = {};  // Changes since then can be watched from it.
+};
+
 // What an answer that is not good means: kNotFound: 404; kResourceExhausted: a quota;
 // kUnavailable: 429, 5xx; kFailedPrecondition: anything else, with the server's own words.
 Status KubeRefusal(const KubeReply& reply);
@@ -42,13 +48,20 @@ class KubeApi {
     return Do("GET", path, Value(), stop);
   }
   // All items of a list, page by page; begins anew where a page has expired (410).
-  Result<std::vector<Value>> List(const std::string& path, const std::stop_token& stop);
+  Result<KubeList> List(const std::string& path, const std::stop_token& stop);
+  // What changes in that list after `version`, each as an event, until `take` wants no more or the
+  // server ends it, which it does within a minute. The answer's HTTP status: 200; 410: the version
+  // is too old. kUnavailable: the connection broke.
+  Result<int> Watch(const std::string& path, const std::string& version,
+                    const std::function<bool(const Value&)>& take, const std::stop_token& stop);
 
   const KubeAccess& access() const { return access_; }
 
  private:
   Result<KubeReply> Once(const std::string& method, const std::string& path,
                          const std::string& body, const std::stop_token& stop, Duration& pause);
+  Result<HttpExchange> Prepared(const std::string& method, const std::string& path,
+                                const std::stop_token& stop);
 
   const KubeAccess access_;
   const std::unique_ptr<HttpTransport> transport_;

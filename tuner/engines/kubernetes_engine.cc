@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <stop_token>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "tuner/engines/kube_api.h"
 #include "tuner/engines/kube_config.h"
 #include "tuner/engines/kube_objects.h"
+#include "tuner/engines/kube_watch.h"
 
 namespace tune {
 namespace {
@@ -43,7 +45,7 @@ class KubernetesEngine final : public Engine {
   // it.
   Result<std::vector<Machine>> List() override {
     Result<std::vector<Machine>> listed = ListAsConfigured();
-    if (!listed.ok()) api_.reset();
+    if (!listed.ok()) Forget();
     return listed;
   }
 
@@ -69,9 +71,10 @@ class KubernetesEngine final : public Engine {
     if (!Reach().ok()) return "";
     const std::stop_token stop = cancelled_.get_token();
     const auto pods = api_->List(PodsOf(name), stop);
-    if (!pods.ok() || pods->empty()) return "";
+    if (!pods.ok() || pods->items.empty()) return "";
+    const auto& all = pods->items;
     const Value& latest =
-        *std::max_element(pods->begin(), pods->end(), [](const Value& a, const Value& b) {
+        *std::max_element(all.begin(), all.end(), [](const Value& a, const Value& b) {
           return KubeText(a, "metadata.creationTimestamp") <
                  KubeText(b, "metadata.creationTimestamp");
         });
@@ -88,6 +91,9 @@ class KubernetesEngine final : public Engine {
   }
 
  private:
+  std::string Mine() const {
+    return "?labelSelector=" + QueryEscaped(std::string(kKubePoolLabel) + "=" + KubePool(prefix_));
+  }
   std::string Space() const { return "/api/v1/namespaces/" + space_; }
   std::string Secrets() const { return Space() + "/secrets"; }
   std::string Pods() const { return Space() + "/pods"; }
@@ -99,10 +105,14 @@ class KubernetesEngine final : public Engine {
   Result<std::vector<Machine>> ListAsConfigured() {
     TUNE_RETURN_IF_ERROR(Reach());
     const std::stop_token stop = cancelled_.get_token();
-    const std::string mine =
-        "?labelSelector=" + QueryEscaped(std::string(kKubePoolLabel) + "=" + KubePool(prefix_));
-    TUNE_ASSIGN_OR_RETURN(const std::vector<Value> jobs, api_->List(Jobs() + mine, stop));
-    TUNE_ASSIGN_OR_RETURN(const std::vector<Value> pods, api_->List(Pods() + mine, stop));
+    TUNE_ASSIGN_OR_RETURN(std::vector<Value> jobs, jobs_->Items(*api_, stop));
+    TUNE_ASSIGN_OR_RETURN(std::vector<Value> pods, pods_->Items(*api_, stop));
+    if (jobs.empty() && pods.empty()) {  // That nothing is there counts: it is asked for itself.
+      TUNE_ASSIGN_OR_RETURN(const KubeList all_jobs, api_->List(Jobs() + Mine(), stop));
+      TUNE_ASSIGN_OR_RETURN(const KubeList all_pods, api_->List(Pods() + Mine(), stop));
+      jobs = all_jobs.items;
+      pods = all_pods.items;
+    }
     std::vector<Machine> machines = KubeMachines(jobs, pods, {}, prefix_);
     const bool is_any_unexplained =
         std::any_of(machines.begin(), machines.end(), [](const Machine& machine) {
@@ -113,7 +123,7 @@ class KubernetesEngine final : public Engine {
     const auto events = api_->List(
         Space() + "/events?fieldSelector=" + QueryEscaped("involvedObject.kind=Job"), stop);
     if (!events.ok()) return machines;
-    return KubeMachines(jobs, pods, *events, prefix_);
+    return KubeMachines(jobs, pods, events->items, prefix_);
   }
 
   // Its configuration is looked for anew until it is found: a pod's may come late.
@@ -124,19 +134,27 @@ class KubernetesEngine final : public Engine {
         kube.kubeconfig.empty()
             ? ""
             : (std::filesystem::path(base_dir_) / kube.kubeconfig).lexically_normal().string();
-    TUNE_ASSIGN_OR_RETURN(KubeAccess access, FindKubeAccess(file, kube.context, folder_));
+    TUNE_ASSIGN_OR_RETURN(const KubeAccess access, FindKubeAccess(file, kube.context, folder_));
     space_ = !kube.name_space.empty()     ? kube.name_space
              : !access.name_space.empty() ? access.name_space
                                           : "default";
-    TUNE_ASSIGN_OR_RETURN(api_, KubeApi::Make(std::move(access)));
+    const auto make = [access] { return KubeApi::Make(access); };
+    TUNE_ASSIGN_OR_RETURN(api_, make());
+    jobs_.emplace(Jobs() + Mine(), make);
+    pods_.emplace(Pods() + Mine(), make);
     return OkStatus();
+  }
+  void Forget() {
+    jobs_.reset();
+    pods_.reset();
+    api_.reset();
   }
 
   // Of a Job that somebody has removed without them.
   Status RemovePods(const std::string& job) {
     const std::stop_token stop = cancelled_.get_token();
-    TUNE_ASSIGN_OR_RETURN(const std::vector<Value> pods, api_->List(PodsOf(job), stop));
-    for (const Value& pod : pods) {
+    TUNE_ASSIGN_OR_RETURN(const KubeList pods, api_->List(PodsOf(job), stop));
+    for (const Value& pod : pods.items) {
       TUNE_ASSIGN_OR_RETURN(
           const KubeReply reply,
           api_->Do("DELETE", Pods() + "/" + KubeText(pod, "metadata.name"), Value(), stop));
@@ -195,6 +213,7 @@ class KubernetesEngine final : public Engine {
   const std::string prefix_;
   std::string space_;
   std::unique_ptr<KubeApi> api_;
+  std::optional<KubeWatch> jobs_, pods_;  // As long as api_ is.
   KubeOwner owner_;
   std::stop_source called_off_, cancelled_;
 };

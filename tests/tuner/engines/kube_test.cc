@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "tuner/engines/kube_api.h"
 #include "tuner/engines/kube_config.h"
 #include "tuner/engines/kube_objects.h"
+#include "tuner/engines/kube_watch.h"
 
 namespace tune {
 namespace {
@@ -162,10 +164,11 @@ TEST(KubeApi, AListIsReadPageByPageAndAnewWhereAPageExpired) {
   AskedApi asked({Answer(200, R"({"metadata":{"continue":"a b"},"items":[{"n":1}]})"),
                   Answer(410, R"({"message":"too old"})"),
                   Answer(200, R"({"metadata":{"continue":"c"},"items":[{"n":1}]})"),
-                  Answer(200, R"({"metadata":{},"items":[{"n":2}]})")});
+                  Answer(200, R"({"metadata":{"resourceVersion":"7"},"items":[{"n":2}]})")});
   const auto items = asked.api->List("/pods?labelSelector=x", {});
   ASSERT_TRUE(items.ok()) << items.status().message();
-  EXPECT_EQ(items->size(), 2u);
+  EXPECT_EQ(items->items.size(), 2u);
+  EXPECT_EQ(items->version, "7");
   EXPECT_THAT(asked.transport->asked,
               ElementsAre("GET https://k/pods?labelSelector=x&limit=500",
                           "GET https://k/pods?labelSelector=x&limit=500&continue=a%20b",
@@ -197,6 +200,114 @@ TEST(KubeApi, ARefusalIsToldInTheServersWords) {
   EXPECT_EQ(told(404, "namespaces 'x' not found").code(), StatusCode::kNotFound);
   EXPECT_EQ(told(422, "invalid").code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(told(500, "etcd").code(), StatusCode::kUnavailable);
+}
+
+// ---- what is watched
+
+std::string Event(const std::string& type, const std::string& name, const std::string& version) {
+  return "{\"type\": \"" + type + "\", \"object\": {\"metadata\": {\"name\": \"" + name +
+         "\", \"resourceVersion\": \"" + version + "\"}}}";
+}
+
+TEST(KubeMirror, EventsChangeWhatWasListed) {
+  KubeMirror mirror;
+  mirror.Reset(
+      {{Json(R"({"metadata": {"name": "a", "managedFields": [1]}, "status": {"x": 1}})")}, "3"});
+  EXPECT_EQ(ToJson(mirror.items()[0]), R"({"metadata":{"name":"a"},"spec":{},"status":{"x":1}})");
+  EXPECT_TRUE(mirror.Take(Json(Event("ADDED", "b", "4"))));
+  EXPECT_TRUE(mirror.Take(Json(Event("MODIFIED", "b", "5"))));
+  EXPECT_EQ(mirror.items().size(), 2u);
+  EXPECT_TRUE(mirror.Take(Json(Event("DELETED", "a", "6"))));
+  EXPECT_EQ(KubeText(mirror.items()[0], "metadata.name"), "b");
+  EXPECT_TRUE(mirror.Take(Json(Event("BOOKMARK", "", "9"))));
+  EXPECT_EQ(mirror.items().size(), 1u);
+  EXPECT_EQ(mirror.version(), "9");
+  EXPECT_FALSE(mirror.Take(Json(R"({"type": "ERROR", "object": {"code": 410}})")));
+  EXPECT_FALSE(mirror.Take(Value()));
+  EXPECT_EQ(mirror.version(), "9");
+}
+
+// Lists have what was said last; the first watch has `events`, the next ones `status`.
+class Watched final : public HttpTransport {
+ public:
+  S3Reply Do(const HttpExchange& exchange, const std::stop_token& stop) override {
+    const std::lock_guard lock(mutex);
+    if (exchange.url.find("watch=1") == std::string::npos) {
+      ++lists;
+      return Answer(200, R"({"metadata": {"resourceVersion": "3"}, "items": [
+                             {"metadata": {"name": "listed"}}]})");
+    }
+    watched.push_back(exchange.url);
+    if (watched.size() > 1) return Answer(stop.stop_requested() ? 0 : status, "{}");
+    // As they come: in pieces.
+    const size_t middle = events.size() / 3;
+    exchange.take(events.substr(0, middle));
+    exchange.take(events.substr(middle));
+    return Answer(200, "");
+  }
+  std::mutex mutex;
+  std::string events;
+  int status = 410;
+  int lists = 0;
+  std::vector<std::string> watched;
+};
+
+class KubeWatchTest : public ::testing::Test {
+ protected:
+  // Each watch has a connection of its own.
+  class Shared final : public HttpTransport {
+   public:
+    explicit Shared(Watched& watched) : watched_(watched) {}
+    S3Reply Do(const HttpExchange& exchange, const std::stop_token& stop) override {
+      return watched_.Do(exchange, stop);
+    }
+
+   private:
+    Watched& watched_;
+  };
+  std::unique_ptr<KubeApi> MakeApi() {
+    KubeAccess access;
+    access.server = "https://k";
+    return std::make_unique<KubeApi>(access, std::make_unique<Shared>(server_));
+  }
+  std::vector<std::string> Names(const std::vector<Value>& items) {
+    std::vector<std::string> names;
+    for (const Value& item : items) names.push_back(KubeText(item, "metadata.name"));
+    return names;
+  }
+
+  Watched server_;
+};
+
+TEST_F(KubeWatchTest, AListIsWatchedAndListedAnewWhereItIsTooOldToGoOnFrom) {
+  server_.events = Event("ADDED", "came", "4") + "\n" + Event("DELETED", "listed", "5") + "\n";
+  const auto api = MakeApi();
+  KubeWatch watch("/pods?labelSelector=x",
+                  [this]() -> Result<std::unique_ptr<KubeApi>> { return MakeApi(); });
+  EXPECT_THAT(Names(*watch.Items(*api, {})), ElementsAre("listed"));
+  // The server says 410 to the second watch, so that it is listed again.
+  for (bool is_again = false; !is_again;) {
+    ASSERT_TRUE(watch.Items(*api, {}).ok());
+    const std::lock_guard lock(server_.mutex);
+    is_again = server_.lists > 1;
+  }
+  const std::lock_guard lock(server_.mutex);
+  ASSERT_GE(server_.watched.size(), 2u);
+  EXPECT_THAT(server_.watched[0], HasSubstr("/pods?labelSelector=x&watch=1"));
+  EXPECT_THAT(server_.watched[0], HasSubstr("&resourceVersion=3"));
+  EXPECT_THAT(server_.watched[1], HasSubstr("&resourceVersion=5"));
+}
+
+TEST_F(KubeWatchTest, WhereWatchingIsForbiddenEachLookIsAListing) {
+  server_.status = 403;
+  const auto api = MakeApi();
+  KubeWatch watch("/pods", [this]() -> Result<std::unique_ptr<KubeApi>> { return MakeApi(); });
+  for (int lists = 0; lists < 20;) {
+    ASSERT_TRUE(watch.Items(*api, {}).ok());
+    const std::lock_guard lock(server_.mutex);
+    lists = server_.lists;
+  }
+  EXPECT_EQ(server_.watched.size(), 2u) << "the one that was allowed, and the one that was not";
 }
 
 // ---- what Kubernetes is told
