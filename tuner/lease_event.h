@@ -13,6 +13,7 @@
 
 #include "core/ids.h"
 #include "core/resources.h"
+#include "core/time.h"
 #include "trial_runner/lease_table.h"
 #include "trial_runner/messages.h"
 
@@ -30,6 +31,10 @@ struct Want {
 struct RoomWanted {
   ResourceRequest request;
   int64_t count = 0;
+  // How long one takes, as attempts of the sweep did, or as those that run have so far if that is
+  // longer; nothing: none has ended.
+  std::optional<Duration> takes = {};
+  int64_t running = 0;  // Trials of the sweep that run now; said once.
 };
 // Which trial it begins, under a lease that is to be granted now.
 struct Candidate {

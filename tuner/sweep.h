@@ -66,7 +66,7 @@ class Sweep {
   bool HasPlace() const;
   bool HasPlaceAhead() const;
   std::vector<Want> Wants() const;
-  std::vector<RoomWanted> WantsRoomFor() const;  // All that may run besides.
+  std::vector<RoomWanted> WantsRoomFor(Instant now) const;  // All that may run besides.
   int64_t MayRunBesides() const;    // The same, with those that cannot begin yet; a count.
   int64_t AheadPerRunning() const;  // How many leases may wait behind each that runs.
   bool IsAnyWaiting() const { return !waiting_.empty(); }
@@ -169,6 +169,7 @@ class Sweep {
   void Answer(WorkerId worker, TrialRecord& trial, const AttemptReport& message,
               ReportAnswer answer);
 
+  std::optional<Duration> AttemptTakes(Instant now) const;
   // The ends of attempts and trials.
   void EndRank(TrialRecord& trial, const AttemptEnded& end);
   void EndRanksLeft(TrialRecord& trial, RanksEnd how);

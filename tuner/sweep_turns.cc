@@ -45,9 +45,25 @@ std::vector<Want> Sweep::Wants() const {
   return wants;
 }
 
-std::vector<RoomWanted> Sweep::WantsRoomFor() const {
+// Those that run have run for half of their time on average.
+std::optional<Duration> Sweep::AttemptTakes(Instant now) const {
+  if (!mean_attempt_) return std::nullopt;
+  Duration age;
+  int64_t count = 0;
+  for (const SweepLease& lease : held_.FirstRanks()) {
+    const TrialRecord& trial = At(lease.ref.trial);
+    if (!trial.is_running()) continue;
+    age = age + std::max(Duration{}, now - trial.running_since());
+    ++count;
+  }
+  return count == 0 ? *mean_attempt_ : std::max(*mean_attempt_, Duration{2 * age.us / count});
+}
+
+std::vector<RoomWanted> Sweep::WantsRoomFor(Instant now) const {
   std::vector<RoomWanted> wanted;
   if (!HasPlace()) return wanted;
+  const std::optional<Duration> takes = AttemptTakes(now);
+  const int64_t running = held_.running_count();
   int64_t places =
       std::min(max_concurrent_ - held_.running_count() - backing_off_count(), kRoomWantedMax);
   for (const TrialNumber number : waiting_) {
@@ -55,14 +71,14 @@ std::vector<RoomWanted> Sweep::WantsRoomFor() const {
     --places;
     const ResourceRequest request = RequestOf(At(number));
     const bool is_like_last = !wanted.empty() && wanted.back().request == request;
-    if (!is_like_last) wanted.push_back({request, 0});
+    if (!is_like_last) wanted.push_back({request, 0, takes, wanted.empty() ? running : 0});
     ++wanted.back().count;
   }
   if (!HasMoreToCreate()) return wanted;
   const int64_t left =
       trial_count_max_ < 0 ? places : trial_count_max_ - static_cast<int64_t>(trials_.size());
   if (const int64_t count = std::min(places, left); count > 0) {
-    wanted.push_back({Request(), count});
+    wanted.push_back({Request(), count, takes, wanted.empty() ? running : 0});
   }
   return wanted;
 }

@@ -14,7 +14,7 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -114,7 +114,16 @@ class AsTune final : public Policy {
       joined.push_back(std::move(one));
     }
     const Instant at = Instant{} + Seconds(static_cast<double>(now));
-    Obey(book_.Look({{"sweep", request, queued}}, std::move(joined), at), at, now, workers);
+    WorkerDemand demand{"sweep", request, queued};
+    for (const auto& [number, worker] : workers) {
+      demand.running += static_cast<int64_t>(worker.running.size());
+    }
+    demand.takes = Takes(now, workers, demand.running);
+    Obey(book_.Look({demand}, std::move(joined), at), at, now, workers);
+  }
+  void OnTaskDone(int64_t seconds) override {
+    const Duration ran = Seconds(static_cast<double>(seconds));
+    mean_ = mean_ ? Duration{mean_->us + (ran.us - mean_->us) / 8} : ran;
   }
 
  private:
@@ -128,6 +137,16 @@ class AsTune final : public Policy {
     Result<ClusterSpec> cluster = InterpretCluster(*document, "lab.yaml", "/");
     TUNE_CHECK(cluster.ok());
     return *std::move(cluster);
+  }
+
+  // As a sweep tells it (tuner/sweep_turns.cc).
+  std::optional<Duration> Takes(int64_t now, const Workers& workers, int64_t running) const {
+    if (!mean_ || running == 0) return mean_;
+    int64_t age = 0;
+    for (const auto& [number, worker] : workers) {
+      for (const auto& [ends, took] : worker.running) age += now - (ends - took);
+    }
+    return std::max(*mean_, Seconds(2.0 * static_cast<double>(age) / static_cast<double>(running)));
   }
 
   void Obey(const PoolOrders& orders, Instant at, int64_t now, Workers& workers) {
@@ -151,6 +170,7 @@ class AsTune final : public Policy {
   const int64_t cpus_;
   const ClusterSpec cluster_;
   PoolBook book_;
+  std::optional<Duration> mean_;
 };
 
 // Until nothing is paid for any more.

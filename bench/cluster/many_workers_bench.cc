@@ -60,7 +60,7 @@ std::unique_ptr<ExperimentController> OneSweep(int64_t trials) {
       "samples: " +
       std::to_string(trials) + "}\n");
   TUNE_CHECK(document.ok());
-  const Result<ExperimentSpec> spec = InterpretSpec(*document, "space.yaml");
+  const Result<ExperimentSpec> spec = InterpretSpec(*document, "space.yaml", "/", false);
   TUNE_CHECK(spec.ok());
   auto controller = MakeController(*spec, 7, "many", "/artifacts");
   TUNE_CHECK(controller.ok());
@@ -112,7 +112,7 @@ class World {
   void Look() {
     const double begin = CpuSeconds();
     const PoolOrders orders =
-        book_.Look(DemandOf(controller_->head()), JoinedOf(controller_->head()), now_);
+        book_.Look(DemandOf(controller_->head(), now_), JoinedOf(controller_->head()), now_);
     look_seconds += CpuSeconds() - begin;
     ++looks;
     if (!orders.ask[0].empty()) {

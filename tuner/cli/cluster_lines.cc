@@ -117,6 +117,10 @@ std::string WhyOf(const ClusterSpec& cluster, const PoolBook& book, const Demand
     if (!more.empty()) text += (text.empty() ? "" : "; ") + more;
   };
   for (const size_t pool : fate.pools) add(OnTheWay(cluster, book, pool, now));
+  if (fate.sooner > 0) {
+    add(std::to_string(fate.sooner) +
+        " begin where others end before a new worker would have come, so none is asked for them");
+  }
   add(fate.why);
   return text;
 }

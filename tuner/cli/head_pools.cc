@@ -88,7 +88,8 @@ Status HeadPools::Look() {
   if (now < look_again_at_) return OkStatus();
   look_again_at_ = now + kLookEvery;
   LookAtToken(now);
-  PoolOrders orders = book_->Look(DemandOf(parts_.controller), JoinedOf(parts_.controller), now);
+  PoolOrders orders =
+      book_->Look(DemandOf(parts_.controller, now), JoinedOf(parts_.controller), now);
   lines_.insert(lines_.end(), orders.say.begin(), orders.say.end());
   TUNE_RETURN_IF_ERROR(Drain(orders.drain));
   Promise();

@@ -4,13 +4,13 @@
 
 namespace tune {
 
-std::vector<WorkerDemand> DemandOf(const Controller& controller) {
+std::vector<WorkerDemand> DemandOf(const Controller& controller, Instant now) {
   std::vector<WorkerDemand> demand;
   for (const ExperimentId id : controller.giver().Turn()) {
     const OpenSweep& open = controller.sweeps().at(id);
-    for (const RoomWanted& wanted : open.sweep.WantsRoomFor()) {
-      demand.push_back(
-          {open.sweep.options().name, wanted.request, wanted.count, open.UnfitWorkers()});
+    for (const RoomWanted& wanted : open.sweep.WantsRoomFor(now)) {
+      demand.push_back({open.sweep.options().name, wanted.request, wanted.count,
+                        open.UnfitWorkers(), wanted.takes, wanted.running});
     }
   }
   return demand;

@@ -12,7 +12,7 @@ namespace tune {
 class Controller;
 
 // Those whose turn is first first.
-std::vector<WorkerDemand> DemandOf(const Controller& controller);
+std::vector<WorkerDemand> DemandOf(const Controller& controller, Instant now);
 // All that are connected, and those that are away and waited for.
 std::vector<JoinedWorker> JoinedOf(const Controller& controller);
 

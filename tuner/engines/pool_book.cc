@@ -186,7 +186,8 @@ PoolOrders PoolBook::Look(const std::vector<WorkerDemand>& demand, std::vector<J
     demand_ = demand;
     std::vector<RequestedWorker> requested;
     for (const auto& [name, request] : requests_) {
-      if (IsOpen(request)) requested.push_back({name, request.pool, request.unneeded_since});
+      if (!IsOpen(request)) continue;
+      requested.push_back({name, request.pool, request.unneeded_since, request.asked_at});
     }
     for (JoinedWorker& worker : joined) {
       const auto found = requests_.find(worker.name);
@@ -230,7 +231,8 @@ std::vector<PoolOffer> PoolBook::Offers(Instant now) const {
                     spec.max,
                     spec.idle,
                     pools_[i].rests_until,
-                    pools_[i].why_it_rests};
+                    pools_[i].why_it_rests,
+                    pools_[i].start};
     // What an earlier life of the head asked for is seen first: nothing is asked for twice.
     if (!pools_[i].is_known) {
       offer.rests_until = now + kLookSoon;
@@ -285,8 +287,9 @@ void PoolBook::Follow(WorkerRequest& request, JoinedWorker& worker, Instant now)
   pool.failures = 0;
   pool.rests_until.reset();
   pool.why_it_rests.clear();
-  news_.push_back(worker.name + " joined, " + FormatDuration(now - request.asked_at) +
-                  " after it was asked for");
+  const Duration took = now - request.asked_at;
+  pool.start = pool.start ? Duration{pool.start->us + (took.us - pool.start->us) / 4} : took;
+  news_.push_back(worker.name + " joined, " + FormatDuration(took) + " after it was asked for");
 }
 
 void PoolBook::FollowWorkers(std::vector<JoinedWorker>& joined, Instant now) {

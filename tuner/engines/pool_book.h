@@ -63,6 +63,7 @@ struct FailedRequest {
 struct PoolRecord {
   std::optional<WorkerCapacity> capacity;  // Of a worker that joined, where the file does not say.
   int64_t next_number = 1;                 // Of the next name.
+  std::optional<Duration> start;           // From asked for to joined: a moving mean.
   int64_t failures = 0;                    // Rests in a row.
   int64_t failed_count = 0;                // Requests, since the head began.
   std::optional<Instant> rests_until;

@@ -18,6 +18,7 @@ struct Bin {
   bool is_busy = false;
   bool is_needed = false;
   std::optional<Instant> unneeded_since;
+  std::optional<Instant> asked_at;  // Of one that has not come.
 };
 
 class Plan {
@@ -36,6 +37,12 @@ class Plan {
   // `count` trials as far as they go onto one worker; how many did.
   static int64_t Fill(const ResourceRequest& request, int64_t count, Bin& bin);
   int64_t PlaceSpread(const WorkerDemand& demand, DemandFate& fate);
+  // Where trials of a demand are put: free ones now, or on workers that were asked for at a time.
+  struct Places {
+    int64_t here = 0;
+    std::vector<std::pair<int64_t, Instant>> on_their_way;
+  };
+  int64_t BeginSooner(const WorkerDemand& demand, int64_t left, const Places& places) const;
   bool MayTake(const WorkerDemand& demand, const Bin& bin) const {
     return !(bin.is_here || bin.is_away) || !demand.unfit.contains(bin.view.worker);
   }
@@ -45,7 +52,9 @@ class Plan {
   static bool CouldHold(const ResourceRequest& request, const PoolOffer& pool) {
     return !pool.capacity || CouldEverFit(request, *pool.capacity);
   }
-  // A new worker that could hold it, from the first pool that has one left.
+  // The first pool that could give one more worker that holds it; nothing: none could.
+  std::optional<size_t> PoolFor(const ResourceRequest& request) const;
+  // A new worker of it.
   Bin* Open(const ResourceRequest& request);
   Bin NewBin(size_t pool) const;
   std::string WhyNoMore(const ResourceRequest& request) const;
@@ -78,6 +87,7 @@ void Plan::Add(const std::vector<RequestedWorker>& requested,
     Bin bin = NewBin(worker.pool);
     bin.name = worker.name;
     bin.unneeded_since = worker.unneeded_since;
+    bin.asked_at = worker.asked_at;
     bins_.push_back(std::move(bin));
   }
   for (const Bin& bin : bins_) {
@@ -120,17 +130,41 @@ int64_t Plan::Fill(const ResourceRequest& request, int64_t count, Bin& bin) {
   return placed;
 }
 
-// Only a worker without a trial is worth more than what runs there already.
-Bin* Plan::Open(const ResourceRequest& request) {
+std::optional<size_t> Plan::PoolFor(const ResourceRequest& request) const {
   for (size_t pool = 0; pool < pools_.size(); ++pool) {
     if (counts_[pool] >= pools_[pool].max || IsResting(pool)) continue;
-    if (!CouldHold(request, pools_[pool])) continue;
-    ++counts_[pool];
-    ++asked_[pool];
-    bins_.push_back(NewBin(pool));
-    return &bins_.back();
+    if (CouldHold(request, pools_[pool])) return pool;
   }
-  return nullptr;
+  return std::nullopt;
+}
+
+Bin* Plan::Open(const ResourceRequest& request) {
+  const std::optional<size_t> pool = PoolFor(request);
+  if (!pool) return nullptr;
+  ++counts_[*pool];
+  ++asked_[*pool];
+  bins_.push_back(NewBin(*pool));
+  return &bins_.back();
+}
+
+// Of `left` trials, so many begin where trials of the sweep run, or are about to, before a worker
+// that is asked for now could take one: each place begins another one whenever one ends.
+int64_t Plan::BeginSooner(const WorkerDemand& demand, int64_t left, const Places& places) const {
+  const std::optional<size_t> pool = PoolFor(demand.request);
+  if (!demand.takes || !pool || !pools_[*pool].start || demand.takes->us <= 0) return 0;
+  const Duration start = *pools_[*pool].start;
+  const auto begun = [&](Duration time) {
+    return std::max<int64_t>(0, time.us) / demand.takes->us;
+  };
+  int64_t sooner = 0;
+  // Those that run are anywhere in their time.
+  sooner += static_cast<int64_t>(static_cast<double>(demand.running) * start.seconds() /
+                                 demand.takes->seconds());
+  sooner += places.here * begun(start);
+  for (const auto& [count, asked_at] : places.on_their_way) {
+    sooner += count * begun(now_ - asked_at);
+  }
+  return std::min(left, sooner);
 }
 
 // Ranks that may lie on several workers: all of a trial, or none.
@@ -185,13 +219,17 @@ DemandFate Plan::Place(const WorkerDemand& demand) {
       left -= Fill(demand.request, left, bin);
     }
     fate.waiting = left;
+    Places places{demand.count - left, {}};
     for (Bin& bin : bins_) {
       if (left == 0) break;
       if (bin.is_here || !MayTake(demand, bin)) continue;
-      const int64_t here = Fill(demand.request, left, bin);
-      left -= here;
-      if (here > 0 && bin.pool) fate.pools.insert(*bin.pool);
+      const int64_t there = Fill(demand.request, left, bin);
+      left -= there;
+      if (there > 0 && bin.pool) fate.pools.insert(*bin.pool);
+      if (there > 0 && bin.asked_at) places.on_their_way.emplace_back(there, *bin.asked_at);
     }
+    fate.sooner = BeginSooner(demand, left, places);
+    left -= fate.sooner;
     while (left > 0) {
       Bin* const bin = Open(demand.request);
       const int64_t here = bin == nullptr ? 0 : Fill(demand.request, left, *bin);
@@ -199,7 +237,7 @@ DemandFate Plan::Place(const WorkerDemand& demand) {
       left -= here;
       fate.pools.insert(*bin->pool);
     }
-    fate.placed = fate.waiting - left;
+    fate.placed = fate.waiting - left - fate.sooner;
   }
   if (left > 0) fate.why = WhyNoMore(demand.request);
   return fate;

@@ -1,6 +1,7 @@
 // How many workers each pool should have: shapes of what waits, packed onto what is free, then onto
 // workers that are away and expected back, then onto what was asked for and has not come, then onto
-// new workers of the first pool that can hold them.
+// new workers of the first pool that can hold them. What would begin on those that are there before
+// a new worker could take it asks for none.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -22,8 +23,10 @@ namespace tune {
 struct WorkerDemand {
   std::string sweep;
   ResourceRequest request;
-  int64_t count = 0;           // Within max_concurrent and what is left to try.
-  std::set<WorkerId> unfit{};  // Workers that cannot run it.
+  int64_t count = 0;                // Within max_concurrent and what is left to try.
+  std::set<WorkerId> unfit{};       // Workers that cannot run it.
+  std::optional<Duration> takes{};  // One of them; nothing: that is not known.
+  int64_t running = 0;              // Of the sweep, now.
 };
 
 struct PoolOffer {
@@ -35,6 +38,7 @@ struct PoolOffer {
   Duration idle;
   std::optional<Instant> rests_until;  // Nothing is asked of it before.
   std::string why_it_rests = {};
+  std::optional<Duration> start = {};  // From asked for to joined; nothing: none has joined yet.
 };
 
 // Asked for, not joined, and not given up.
@@ -42,6 +46,7 @@ struct RequestedWorker {
   std::string name;
   size_t pool = 0;
   std::optional<Instant> unneeded_since;
+  Instant asked_at = {};
 };
 
 struct JoinedWorker {
@@ -58,7 +63,8 @@ struct JoinedWorker {
 struct DemandFate {
   int64_t waiting = 0;       // Of its trials, beyond what is free now.
   int64_t placed = 0;        // Of these, on workers that are away or asked for, or are now.
-  std::set<size_t> pools{};  // Of those workers.
+  int64_t sooner = 0;        // Of these, in places that trials leave before a new worker comes.
+  std::set<size_t> pools{};  // Of the workers of those that are placed.
   std::string why;           // Of the rest; empty: there is none.
 };
 

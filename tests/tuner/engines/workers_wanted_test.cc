@@ -104,6 +104,37 @@ TEST(WorkersWanted, FirstPoolThatCouldHoldItIsAskedFirstAndThenTheNext) {
   EXPECT_THAT(wanted.ask, ElementsAre(1, 2, 2));
 }
 
+// A worker comes after 90 s; trials take 20 s.
+TEST(WorkersWanted, WhatBeginsElsewhereBeforeAWorkerWouldComeAsksForNone) {
+  PoolOffer pool = Pool("p", Capacity(2), 100);
+  pool.start = Seconds(90);
+  WorkerDemand demand{"a", Needs(1000), 20};
+  demand.takes = Seconds(20);
+  demand.running = 4;  // 18 begin in their places.
+  const auto wanted = WorkersWanted({demand}, {pool}, {}, {}, kNow);
+  EXPECT_THAT(wanted.ask, ElementsAre(1));
+  EXPECT_EQ(wanted.fates[0].waiting, 20);
+  EXPECT_EQ(wanted.fates[0].sooner, 18);
+  EXPECT_EQ(wanted.fates[0].placed, 2);
+  demand.running = 0;
+  // Two are free: eight more behind them.
+  EXPECT_THAT(WorkersWanted({demand}, {pool}, {}, {Joined(1, "p-1", Capacity(2))}, kNow).ask,
+              ElementsAre(5));
+  // Two come half a minute sooner than who is asked for now: two more behind them.
+  RequestedWorker coming{"p-1", 0, {}, Instant{kNow.us - Seconds(30).us}};
+  EXPECT_THAT(WorkersWanted({demand}, {pool}, {coming}, {}, kNow).ask, ElementsAre(8));
+  // Trials that turn out to be longer than a worker's start are not waited for.
+  demand.running = 4;
+  demand.takes = Seconds(1000);
+  EXPECT_THAT(WorkersWanted({demand}, {pool}, {}, {}, kNow).ask, ElementsAre(10));
+  // Of what nobody knows nothing is assumed.
+  demand.takes.reset();
+  EXPECT_THAT(WorkersWanted({demand}, {pool}, {}, {}, kNow).ask, ElementsAre(10));
+  demand.takes = Seconds(20);
+  pool.start.reset();
+  EXPECT_THAT(WorkersWanted({demand}, {pool}, {}, {}, kNow).ask, ElementsAre(10));
+}
+
 TEST(WorkersWanted, MaxOfAPoolIsSaidWhereItHoldsThingsUp) {
   const auto wanted =
       WorkersWanted({{"a", Needs(1000), 20}}, {Pool("p", Capacity(8), 1)}, {}, {}, kNow);
