@@ -28,6 +28,17 @@ inline uint64_t NumberFrom(const char* name, uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
+// Checkpoints' folders below.
+inline std::vector<std::string> CopiesBelow(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->path().filename().string().starts_with("checkpoint_")) found.push_back(it->path());
+  }
+  return found;
+}
+
 class BucketSweep : public ::testing::Test {
  protected:
   void SetUp() override {

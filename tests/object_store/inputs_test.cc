@@ -145,11 +145,11 @@ TEST_F(Inputs, ATrialThatReadOtherDataThanTheSweepBeganWithSaysSo) {
   Program worker(away, "tune", join.Worker({"--cpus", "1", "--cache", away / "cache"}));
   EXPECT_TRUE(Succeeded(worker.Wait()));
   EXPECT_TRUE(Succeeded(tune.Wait()));
-  EXPECT_EQ(
-      Query(folder_, "select count(*) from notes where note like '%: other data: s3://" + bucket_ +
-                         "/set was 2 files, 6 bytes, hash % when the sweep began; "
-                         "this attempt read 2 files, 6 bytes, hash %'"),
-      std::vector<std::string>{"2"});
+  EXPECT_EQ(Query(folder_, "select count(*) from notes where note like '%: other data (%): s3://" +
+                               bucket_ +
+                               "/set was 2 files, 6 bytes, hash % when the sweep began; "
+                               "this attempt read 2 files, 6 bytes, hash %'"),
+            std::vector<std::string>{"2"});
 }
 
 TEST_F(Inputs, AResumeSaysThatTheDataAreOthersNow) {
@@ -203,6 +203,9 @@ TEST_F(Inputs, WhatIsNowhereIsToldBeforeTheSweepBegins) {
     const ProgramResult result = RunTune(folder_, {"run", "bad.yaml"});
     EXPECT_EQ(result.exit_status, 2);
     EXPECT_FALSE(fs::exists(folder_ / "tune.db"));
+    const ProgramResult dry = RunTune(folder_, {"run", "bad.yaml", "--dry-run"});
+    EXPECT_EQ(dry.exit_status, 2);
+    EXPECT_EQ(dry.err, result.err);
     return result.err;
   };
   EXPECT_THAT(said("s3://" + bucket_ + "/sett"),

@@ -48,7 +48,8 @@ std::string SweepHere::DataNote() const {
   for (const DataSeen& here : found->data) {
     for (const DataSeen& began : info.data) {
       if (began.url != here.url || began.hash == here.hash) continue;
-      return "other data: " + here.url + " was " + describe(began) +
+      // What was read is a part of its kind (DoubtWatch::AddNote).
+      return "other data (" + here.hash + "): " + here.url + " was " + describe(began) +
              " when the sweep began; this attempt read " + describe(here);
     }
   }

@@ -16,6 +16,7 @@
 #include "trial_runner/bucket/side_by_side.h"
 #include "trial_runner/bucket/stop_later.h"
 #include "tuner/artifact_path.h"
+#include "tuner/cli/checkpoint_on_disk.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/store_client.h"
 #include "tuner/cli/sweep_lookup.h"
@@ -414,6 +415,8 @@ Result<int64_t> RefillStorage(const std::string& db_path, const SweepStorage& st
     const std::string below = std::to_string(row.trial) + "/" + *within;
     TUNE_ASSIGN_OR_RETURN(const bool has_all, HasAll(storage, *list, below, stop));
     if (has_all) continue;
+    const CheckpointLook look = LookAtCheckpoint(here, row.bytes, row.checksum);
+    if (look.state != CheckpointOnDisk::kWhole) continue;  // A copy that is damaged helps nobody.
     CheckpointUpload upload(client, storage.root.Below(below).key, here);
     TUNE_RETURN_IF_ERROR(upload.Run(stop).status());
     ++count;

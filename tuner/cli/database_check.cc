@@ -125,6 +125,18 @@ std::string WhatIsWrong(const SweepStorage& storage, const BucketList& list,
   return wrong.status().code() == StatusCode::kNotFound ? "is missing" : "";
 }
 
+// Of one that is wrong in its store: what a backup brought of it may be whole.
+std::string RemedyOfStored(const std::string& db_path, const DurableCheckpoint& row) {
+  const auto within = WithinTrialFolder(row.path, row.sweep, row.trial);
+  const std::string here =
+      TrialFolder(ArtifactsDirOf(db_path), row.sweep, row.trial) + "/" + within.value_or("");
+  if (within && LookAtCheckpoint(here, row.bytes, row.checksum).state == CheckpointOnDisk::kWhole) {
+    return here + " is whole: tune resume " + Printable(row.sweep) + " puts it back";
+  }
+  return "restore it from a backup; without it trial " + Printable(row.sweep) + "/" +
+         std::to_string(row.trial) + " goes on from an earlier one";
+}
+
 // Those that are in object stores, by what their stores list.
 Findings CheckStored(Database& database, const std::vector<DurableCheckpoint>& rows) {
   Findings findings;
@@ -145,10 +157,8 @@ Findings CheckStored(Database& database, const std::vector<DurableCheckpoint>& r
       if (!is_its(row)) continue;
       const std::string wrong = WhatIsWrong(storage, *list, row, patience.token());
       if (wrong.empty() || !IsStillDurable(database, row)) continue;
-      findings.push_back(Problem("checkpoint", row.path + ": " + wrong,
-                                 "restore it from a backup; without it trial " +
-                                     Printable(row.sweep) + "/" + std::to_string(row.trial) +
-                                     " goes on from an earlier one"));
+      findings.push_back(
+          Problem("checkpoint", row.path + ": " + wrong, RemedyOfStored(database.path(), row)));
     }
   }
   return findings;

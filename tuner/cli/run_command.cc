@@ -80,6 +80,7 @@ Status CheckFrom(const ExperimentSpec& spec, const SearchSpace& space, const std
 Status LookAround(const ExperimentSpec& spec, const SearchSpace& space,
                   const std::string& db_path) {
   TUNE_RETURN_IF_ERROR(CheckFrom(spec, space, db_path));
+  TUNE_RETURN_IF_ERROR(CheckBucketInputs(spec));
   if (spec.checkpoint.storage.empty()) return OkStatus();
   const Result<std::string> seen = LookAtStorage(spec.checkpoint.storage, spec.name);
   if (seen.status().code() == StatusCode::kUnavailable) {
