@@ -127,6 +127,16 @@ TEST_F(BeforeTheStart, TryOneTellsOfTwoValuesInALine) {
                                HasSubstr("'val acc: {number}' reads 0.5")));
 }
 
+TEST_F(BeforeTheStart, TryOneTellsOfALimitThatNothingReports) {
+  WriteScript("echo 'acc: 0.9'");
+  const ProgramResult tried =
+      Run(Sweep("command: [./trial.sh, \"{x}\"], metrics: {acc: {regex: \"acc: {number}\"}}") +
+              "feasible: latency_ms <= 20\n",
+          {"--try-one"});
+  EXPECT_EQ(tried.exit_status, 0) << tried.out << tried.err;
+  EXPECT_THAT(tried.out, HasSubstr("latency_ms, which feasible names, is not among them"));
+}
+
 TEST_F(BeforeTheStart, ASummaryThatCountsIsToldOnceASweep) {
   WriteScript("for i in 1 2; do echo \"epoch $i acc: 0.$i\"; done; echo 'best acc: 0.2'");
   const ProgramResult sweep =

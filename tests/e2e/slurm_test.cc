@@ -127,6 +127,28 @@ TEST_F(SlurmTest, JobThatIsCancelledIsReplacedAndItsTrialGoesOn) {
   WaitForRows(folder_, "select from_iteration >= 3 from attempts where outcome = 'running'", {"1"});
 }
 
+// The head's own environment has that of its job, which its workers' jobs must not take over.
+TEST_F(SlurmTest, HeadMayBeAJobItself) {
+  WriteFile("    slurm: {partition: gpu}\n    worker: {cpus: 2}\n    max: 2\n    idle: 1s\n");
+  const std::string head = BinDir() + "/tune";
+  rig_->Ask("sbatch --job-name=head --cpus-per-task=1 --chdir=" + folder_.path() +
+            " --output=" + (folder_ / "head.log") + " --wrap 'exec " + head +
+            " head --cluster cluster.yaml --cpus 0'");
+  while (folder_.Read("head.log").find("the head runs") == std::string::npos) {
+  }
+  folder_.Write("space.yaml", CurveSweep("    iterations: 4\n    seconds: 0.05\n",
+                                         "samples: 8\nresources: {cpu: 1}\n"));
+  ASSERT_TRUE(Succeeded(Tune({"submit", "space.yaml"})));
+  WaitForRows(folder_, "select status from experiments", {"FINISHED"});
+  EXPECT_EQ(Query(folder_, "select max(cpus) from workers"), std::vector<std::string>{"2"});
+  // Slurm ends the head's job: its workers leave, and nothing of theirs is left.
+  rig_->Ask("scancel --name=head");
+  while (!rig_->Ask("squeue --noheader --name=head").empty()) {
+  }
+  EXPECT_TRUE(Succeeded(Tune({"cluster", "down"})));
+  EXPECT_EQ(Squeue("pending,running"), "");
+}
+
 TEST_F(SlurmTest, HeadThatIsKilledFindsItsJobsAgain) {
   WriteFile(
       "    slurm: {partition: gpu}\n    worker: {cpus: 1, gpus: 1}\n    min: 3\n    max: 3\n");

@@ -16,10 +16,13 @@
 #include "tests/tuner/answer.h"
 #include "tests/tuner/two_sweeps.h"
 #include "tuner/cli/best_command.h"
+#include "tuner/cli/compare_command.h"
 #include "tuner/cli/export_command.h"
 #include "tuner/cli/importance_command.h"
+#include "tuner/cli/plot_command.h"
 #include "tuner/cli/results_command.h"
 #include "tuner/cli/why_command.h"
+#include "tuner/page/markdown_report.h"
 #include "tuner/page/sweep_summary.h"
 
 namespace tune {
@@ -183,6 +186,38 @@ TEST_F(LimitedSweep, ImportanceTellsWhatDecidesWhetherTheLimitsAreKept) {
   const Answer answer = importance();
   EXPECT_EQ(answer.status, 0) << answer.err;
   EXPECT_THAT(Lines(answer.out)[1], StartsWith("lr"));
+}
+
+TEST_F(LimitedSweep, CompareShowsHowTheBestReportsStandToTheLimits) {
+  Write({{0.9, 30}, {0.5, 20}});
+  auto options = OfDatabase<CompareOptions>(path_);
+  options.words = {"0", "1"};
+  const Answer answer =
+      AnswerOf([&](auto& out, auto& err) { return CompareCommand(options, out, err); });
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("feasible        false       true\n"),
+                                HasSubstr("violation       0.5         0\n")));
+}
+
+TEST_F(LimitedSweep, PlotBestSaysWhyThereIsNoCourse) {
+  Write({{0.9, 30}, {0.5, 22}});
+  auto options = OfDatabase<PlotOptions>(path_);
+  options.words = {"best"};
+  const Answer answer =
+      AnswerOf([&](auto& out, auto& err) { return PlotCommand(options, out, err); });
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_THAT(answer.err, HasSubstr("s: no trial is feasible: none kept latency <= 20; the best"));
+}
+
+TEST_F(LimitedSweep, AReportSaysWhatAResultHasToKeep) {
+  Write({{0.9, 30}, {0.5, 20}});
+  const auto database = OpenForQueries(path_);
+  ASSERT_TRUE(database.ok());
+  const auto sweep = FindSweep(**database, "s");
+  ASSERT_TRUE(sweep.ok());
+  const RealClock clock;
+  const auto report = MakeMarkdownReport(**database, *sweep, "s", clock);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_THAT(report->markdown, HasSubstr("A result has to keep `latency <= 20`.\n"));
 }
 
 TEST_F(LimitedSweep, ThePageIsToldTheSame) {
