@@ -118,8 +118,9 @@ TEST_F(BucketData, OneObjectIsAFileAndALargeOneComesInParts) {
 // In the place of a network, or a store's disk, that changes bytes.
 class FlippingTransport final : public HttpTransport {
  public:
-  FlippingTransport(std::shared_ptr<HttpTransport> transport, int times)
-      : transport_(std::move(transport)), times_(times) {}
+  // `is_encrypted`: the store says so of its objects.
+  FlippingTransport(std::shared_ptr<HttpTransport> transport, int times, bool is_encrypted)
+      : transport_(std::move(transport)), times_(times), is_encrypted_(is_encrypted) {}
   S3Reply Do(const HttpExchange& exchange, const std::stop_token& stop) override {
     if (!exchange.take || --times_ < 0) return transport_->Do(exchange, stop);
     HttpExchange flipping = exchange;
@@ -129,12 +130,15 @@ class FlippingTransport final : public HttpTransport {
       if (!std::exchange(has_flipped, true)) other[other.size() / 2] ^= 4;
       return exchange.take(other);
     };
-    return transport_->Do(flipping, stop);
+    S3Reply reply = transport_->Do(flipping, stop);
+    reply.is_encrypted |= is_encrypted_;
+    return reply;
   }
 
  private:
   const std::shared_ptr<HttpTransport> transport_;
   std::atomic<int> times_;
+  const bool is_encrypted_;
 };
 
 TEST_F(BucketData, BytesThatAreChangedOnTheirWayAreFetchedAgain) {
@@ -165,17 +169,30 @@ TEST_F(BucketData, BytesThatAreChangedOnTheirWayAreFetchedAgain) {
   ASSERT_TRUE(made.ok());
   const std::shared_ptr<HttpTransport> curl = *std::move(made);
   const RealClock clock;
-  for (const std::string key : {"usual", "odd", "whole", "small"}) {
-    const auto transport = std::make_shared<FlippingTransport>(curl, 1);
+  TestFolder other;
+  const auto bring = [&](const std::string& key, int times, bool is_encrypted) {
+    const auto transport = std::make_shared<FlippingTransport>(curl, times, is_encrypted);
     S3Client client(
         bucket_, {*settings, transport,
                   std::make_shared<S3CredentialSource>(surroundings, *settings, transport, clock),
                   clock, [](Duration, const std::stop_token&) { return true; }});
-    const Result<BroughtData> brought = BringData(client, key, cache_.path(), {}, {});
+    return BringData(client, key, (is_encrypted ? other : cache_).path(), {}, {});
+  };
+  constexpr int kAlways = 1'000'000;
+  for (const std::string key : {"whole", "small"}) {
+    const Result<BroughtData> damaged = bring(key, kAlways, false);
+    EXPECT_EQ(damaged.status().code(), StatusCode::kInvalidArgument) << key;
+    EXPECT_THAT(damaged.status().message(), HasSubstr(key + " at http"));
+    EXPECT_THAT(damaged.status().message(), HasSubstr("is not their MD5: it is damaged"));
+  }
+  for (const std::string key : {"usual", "odd", "whole", "small"}) {
+    const Result<BroughtData> brought = bring(key, 1, false);
     ASSERT_TRUE(brought.ok()) << brought.status().message();
     EXPECT_TRUE(ReadBytes(brought->path) == (key == "small" ? large.substr(0, kMebibyte) : large))
         << key;
   }
+  // An ETag that is none of the bytes': they came twice.
+  EXPECT_TRUE(bring("small", kAlways, true).ok());
 }
 
 TEST_F(BucketData, WhatChangesOnItsWayComesAsItIsThenAndIsSaid) {

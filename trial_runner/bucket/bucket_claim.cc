@@ -28,6 +28,15 @@ std::string OwnerText(const Value& value, std::string_view name) {
 // Of a sweep whose mark somebody has removed all the rest is there, and it may still run.
 Status CheckIsEmpty(S3Client& client, const std::string& key, const std::stop_token& stop) {
   TUNE_ASSIGN_OR_RETURN(const std::vector<S3Object> objects, client.List(key + "/", stop));
+  // That of a sweep whose prefix lies in this place.
+  const std::string mark = OwnerKey("");
+  for (const S3Object& object : objects) {
+    if (!object.key.ends_with(mark) || object.key == OwnerKey(key)) continue;
+    const std::string there = object.key.substr(0, object.key.size() - mark.size());
+    return FailedPrecondition(S3Address{client.bucket(), key}.ToUrl() + " has a sweep within it, " +
+                              S3Address{client.bucket(), there}.ToUrl() +
+                              "/owner.json says whose; give this one another name or prefix");
+  }
   for (const S3Object& object : objects) {
     if (object.key.starts_with(ProbeKeys(key))) continue;
     const std::string url = S3Address{client.bucket(), key}.ToUrl();

@@ -40,6 +40,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kObjectsAtOnce = 24;
+constexpr std::string_view kDirectoryBucketEnd = "--x-s3";
 constexpr int kListingsMax = 5;  // Of one that changes while it is fetched.
 constexpr Duration kTurnPause = Milliseconds(200);
 constexpr size_t kJournalPause = 256;  // Lines between two flushes.
@@ -300,36 +301,48 @@ class DataFetch {
   Status Prove(const DataListing::Object& entry, const FileDescriptor& out, const std::string& path,
                const std::stop_token& stop) {
     if (ShowsFile(entry.object.etag, path, entry.object.bytes)) return OkStatus();
+    bool is_md5 = false;
     for (int64_t begin = 0; begin < entry.object.bytes; begin += limits::kS3PartBytes) {
       const int64_t bytes = std::min(limits::kS3PartBytes, entry.object.bytes - begin);
-      TUNE_ASSIGN_OR_RETURN(const std::string text, FetchTwice(entry, begin, bytes, "", stop));
-      TUNE_RETURN_IF_ERROR(WriteAt(out, text, begin, path));
+      TUNE_ASSIGN_OR_RETURN(const Came came, FetchTwice(entry, begin, bytes, "", stop));
+      TUNE_RETURN_IF_ERROR(WriteAt(out, came.text, begin, path));
+      is_md5 = came.is_md5;
     }
-    return OkStatus();
+    const bool is_damaged = is_md5 && !ShowsFile(entry.object.etag, path, entry.object.bytes);
+    return is_damaged ? Damaged(entry) : OkStatus();
   }
 
-  Result<std::string> FetchOnce(const DataListing::Object& entry, int64_t begin, int64_t bytes,
-                                const std::stop_token& stop) {
+  struct Came {
     std::string text;
-    S3Client::RangeTaker taker{[&text] { text.clear(); },
-                               [&text](std::string_view came) {
-                                 text += came;
+    bool is_md5 = false;  // The object's ETag is the MD5 of its bytes.
+  };
+  Result<Came> FetchOnce(const DataListing::Object& entry, int64_t begin, int64_t bytes,
+                         const std::stop_token& stop) {
+    Came came;
+    bool is_encrypted = false;
+    S3Client::RangeTaker taker{[&came] { came.text.clear(); },
+                               [&came](std::string_view piece) {
+                                 came.text += piece;
                                  return true;
                                }};
     taker.etag = entry.object.etag;
-    text.reserve(static_cast<size_t>(bytes));
+    taker.is_encrypted = &is_encrypted;
+    came.text.reserve(static_cast<size_t>(bytes));
     TUNE_RETURN_IF_ERROR(client_.GetRange(entry.object.key, begin, bytes, taker, stop));
-    return text;
+    // In Amazon's directory buckets it is drawn.
+    came.is_md5 = MayBeMd5(entry.object.etag) && !is_encrypted &&
+                  !client_.bucket().ends_with(kDirectoryBucketEnd);
+    return came;
   }
 
-  // The ETag of an object that the store has encrypted looks like an MD5 and is none: what comes
-  // twice is what is there. `before`: the MD5 of what came before.
-  Result<std::string> FetchTwice(const DataListing::Object& entry, int64_t begin, int64_t bytes,
-                                 std::string before, const std::stop_token& stop) {
+  // Where no ETag can show it, what comes twice is what is there. `before`: the MD5 of what came
+  // before.
+  Result<Came> FetchTwice(const DataListing::Object& entry, int64_t begin, int64_t bytes,
+                          std::string before, const std::stop_token& stop) {
     while (true) {
-      TUNE_ASSIGN_OR_RETURN(std::string text, FetchOnce(entry, begin, bytes, stop));
-      std::string md5 = Md5Hex(text);
-      if (md5 == before) return text;
+      TUNE_ASSIGN_OR_RETURN(Came came, FetchOnce(entry, begin, bytes, stop));
+      std::string md5 = Md5Hex(came.text);
+      if (md5 == before) return came;
       before = std::move(md5);
     }
   }
@@ -337,10 +350,20 @@ class DataFetch {
   // One in several pieces is looked at when all are there.
   Result<std::string> Fetch(const DataListing::Object& entry, int64_t begin, int64_t bytes,
                             const std::stop_token& stop) {
-    TUNE_ASSIGN_OR_RETURN(std::string text, FetchOnce(entry, begin, bytes, stop));
-    if (bytes < entry.object.bytes) return text;
-    if (ShowsBytes(entry.object.etag, text)) return text;
-    return FetchTwice(entry, begin, bytes, Md5Hex(text), stop);
+    TUNE_ASSIGN_OR_RETURN(Came came, FetchOnce(entry, begin, bytes, stop));
+    const bool is_shown = bytes < entry.object.bytes || ShowsBytes(entry.object.etag, came.text);
+    if (is_shown) return std::move(came.text);
+    TUNE_ASSIGN_OR_RETURN(came, FetchTwice(entry, begin, bytes, Md5Hex(came.text), stop));
+    if (came.is_md5 && !ShowsBytes(entry.object.etag, came.text)) return Damaged(entry);
+    return std::move(came.text);
+  }
+
+  // No further try would change it; another machine may get it.
+  Status Damaged(const DataListing::Object& entry) const {
+    return InvalidArgument(UrlOf(client_, entry.object.key) + " at " + client_.Describe() +
+                           ": the same bytes came twice, and its ETag " + entry.object.etag +
+                           " is not their MD5: it is damaged in the store, or on its way here; "
+                           "upload it again");
   }
 
   S3Client& client_;
@@ -421,8 +444,12 @@ Result<BroughtData> BringData(S3Client& client, const std::string& key, const st
   TUNE_RETURN_IF_ERROR(OfDisk(MakePrivateFolder(parent)));
   const std::string address = client.Describe() + '\0' + key;
   const std::string part = parent + "/" + HashToHex(Xxh64(address)) + ".part";
+  std::string listed, missing;  // Of the listing before; what it had and was not there.
   for (int listings = 1; listings <= kListingsMax; ++listings) {
     TUNE_ASSIGN_OR_RETURN(const DataListing listing, ListData(client, key, stop));
+    if (!missing.empty() && listing.hash == listed) {
+      return Unavailable(UrlOf(client, key) + ": the store lists what it has not: " + missing);
+    }
     const std::string path = parent + "/" + listing.hash;
     const auto hold = [&]() -> Result<std::optional<BroughtData>> {
       TUNE_ASSIGN_OR_RETURN(std::optional<FileDescriptor> held, HoldFolder(path));
@@ -452,6 +479,8 @@ Result<BroughtData> BringData(S3Client& client, const std::string& key, const st
     const Status fetched = DataFetch(client, listing, folder, news).Run(stop);
     const bool has_changed = fetched.code() == StatusCode::kFailedPrecondition ||
                              fetched.code() == StatusCode::kNotFound;
+    listed = listing.hash;
+    missing = fetched.code() == StatusCode::kNotFound ? fetched.message() : "";
     if (has_changed) {
       if (news.on_line) news.on_line("it changed while it was fetched: " + fetched.message());
       continue;

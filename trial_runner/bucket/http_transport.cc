@@ -62,6 +62,14 @@ size_t OnBody(char* bytes, size_t size, size_t count, void* data) {
   return piece.size();
 }
 
+// Of a key management service, or of a key that comes with each request; the store's own
+// encryption (AES256) leaves ETags what they are. Amazon's names, and Google's.
+bool IsOfEncryption(std::string_view name, std::string_view value) {
+  if (name == "x-amz-server-side-encryption") return value.starts_with("aws:");
+  return name == "x-amz-server-side-encryption-customer-algorithm" ||
+         name.starts_with("x-goog-encryption-");
+}
+
 size_t OnHeader(char* bytes, size_t size, size_t count, void* data) {
   auto& reply = static_cast<Course*>(data)->reply;
   std::string_view line(bytes, size * count);
@@ -78,6 +86,7 @@ size_t OnHeader(char* bytes, size_t size, size_t count, void* data) {
   if (name == "server") reply.server = line;
   if (name == "retry-after") reply.retry_after_s = std::atoi(std::string(line).c_str());
   if (name == "x-amz-bucket-region") reply.region = line;
+  reply.is_encrypted |= IsOfEncryption(name, line);
   return size * count;
 }
 

@@ -24,6 +24,8 @@ struct S3Reply {
   std::string region = {};                        // x-amz-bucket-region.
   int retry_after_s = 0;                          // Retry-After; 0: none was told.
   int64_t content_bytes = -1;
+  // It is encrypted with a key of its owner's: its ETag may look like an MD5 and is none.
+  bool is_encrypted = false;
 };
 
 // What is to be done about a failure.

@@ -235,6 +235,7 @@ Status S3Client::GetRange(const std::string& key, int64_t offset, int64_t bytes,
                            }};
   request.taker = &counted;
   TUNE_ASSIGN_OR_RETURN(const S3Reply reply, Ask(request, stop));
+  if (taker.is_encrypted != nullptr) *taker.is_encrypted = reply.is_encrypted;
   if (taken == bytes) return OkStatus();
   const std::string text = "cannot " + Doing(request) + ": " + std::to_string(taken) +
                            " bytes came of " + std::to_string(bytes);

@@ -97,7 +97,8 @@ class S3Client {
   struct RangeTaker {
     std::function<void()> begin;
     std::function<bool(std::string_view)> take;
-    std::string etag = {};  // That it must have; empty: any.
+    std::string etag = {};         // That it must have; empty: any.
+    bool* is_encrypted = nullptr;  // As in S3Reply; null: nobody wants to know.
   };
   Status GetRange(const std::string& key, int64_t offset, int64_t bytes, const RangeTaker& taker,
                   const std::stop_token& stop);
