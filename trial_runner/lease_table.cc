@@ -190,9 +190,10 @@ bool LeaseTable::CouldTakeOn(WorkerId worker, const ResourceRequest& request) co
 }
 
 bool LeaseTable::CouldTake(const ResourceRequest& request, const std::set<WorkerId>& except) const {
-  const bool is_any_away = std::any_of(workers_.begin(), workers_.end(),
-                                       [](const auto& entry) { return entry.second.is_away; });
-  return is_any_away || CouldPresentTake(request, except);
+  // The first that is looked at usually can; that none is away takes a look at all of thousands.
+  return CouldPresentTake(request, except) ||
+         std::any_of(workers_.begin(), workers_.end(),
+                     [](const auto& entry) { return entry.second.is_away; });
 }
 
 bool LeaseTable::CouldPresentTake(const ResourceRequest& request,

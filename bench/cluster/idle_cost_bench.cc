@@ -266,9 +266,10 @@ void Run(int64_t times) {
   for (const Trace& trace : Traces(times)) {
     const std::string start = std::to_string(trace.start_seconds) + "s";
     AsDask dask(trace);
-    AsTune by_start(trace, start), by_default(trace, "10m");
+    AsTune at_once(trace, "3s"), by_start(trace, start), by_default(trace, "10m");
     const std::vector<std::pair<std::string, Policy*>> policies = {
         {"dask-jobqueue", &dask},
+        {"tune, idle: 3s", &at_once},
         {"tune, idle: " + start, &by_start},
         {"tune, idle: 10m", &by_default}};
     double peer = 0;

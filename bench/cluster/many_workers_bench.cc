@@ -56,7 +56,8 @@ ClusterSpec OnePool(int64_t max) {
 std::unique_ptr<ExperimentController> OneSweep(int64_t trials) {
   const Result<Value> document = ParseYaml(
       "{name: many, trainable: {curve: {value: x}}, metric: v, mode: max, space: {x: {uniform: [0, "
-      "1]}}, scheduler: {asha: {max_t: 2, grace_period: 1, reduction_factor: 2}}, search: random, "
+      "1]}}, scheduler: {asha: {max_t: 2, grace_period: 1, reduction_factor: 2}}, search: "
+      "{algorithm: random}, "
       "samples: " +
       std::to_string(trials) + "}\n");
   TUNE_CHECK(document.ok());
