@@ -198,9 +198,9 @@ void Tuner::LookAtWaits() {
     const std::string whose = is_local ? "checkpoints" : "checkpoints of " + book.NameOf(worker);
     if (why.starts_with(kDataWait)) {
       lines_.push_back({why});
-    } else if (was.starts_with(kDataWait)) {
+    } else if (why.empty() && was.starts_with(kDataWait)) {
       lines_.push_back({"the data are there"});
-    } else if (was.empty() && !why.empty()) {
+    } else if (!why.empty() && (was.empty() || was.starts_with(kDataWait))) {
       lines_.push_back(
           {whose + " wait, trials go on" + (go_on ? "" : " up to their next one") + ": " + why});
     } else if (!was.empty() && why.empty()) {

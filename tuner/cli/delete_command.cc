@@ -32,10 +32,13 @@ struct Doomed {
   std::string learner;                 // An unfinished sweep that learns from it.
   std::vector<SweepStorage> storages;  // One where it keeps checkpoints in an object store.
 
-  std::string Describe() const {
+  std::string DescribeHere() const {
     return Printable(sweep.name) + ": " + std::to_string(trial_count) +
            (trial_count == 1 ? " trial, " : " trials, ") + FormatBytes(folder_bytes) +
-           " of artifacts" +
+           " of artifacts";
+  }
+  std::string Describe() const {
+    return DescribeHere() +
            (storages.empty() ? "" : " and all below " + storages.front().root.ToUrl());
   }
 };
@@ -206,7 +209,12 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
   }
   if (!is_on_head) RemoveEmptyArtifacts(options.db_path);
   if (!is_on_head && !EmptyStorages(options, *doomed, err)) return 1;
-  out << "deleted " << doomed->Describe() << "\n";
+  const bool is_left_to_head = is_on_head && !doomed->storages.empty();
+  out << "deleted "
+      << (is_left_to_head ? doomed->DescribeHere() + "; the head removes what lies below " +
+                                doomed->storages.front().root.ToUrl() + ", and its log says so"
+                          : doomed->Describe())
+      << "\n";
   return 0;
 }
 

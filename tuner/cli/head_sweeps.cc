@@ -16,6 +16,7 @@
 #include "tuner/cli/bucket_cleanup.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/job_order.h"
+#include "tuner/cli/store_client.h"
 #include "tuner/cli/sweep.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/sweep_start.h"
@@ -31,7 +32,7 @@ namespace {
 
 constexpr Duration kTryAgainEvery = Seconds(60);  // With a sweep that found no room on a disk.
 constexpr size_t kPackagesOfEndedMax = 16;
-constexpr Duration kStoreAnswerPatience = Seconds(10);  // Workers are waited for meanwhile.
+constexpr Duration kStoreAnswerPatience = Seconds(5);  // Workers are waited for meanwhile.
 
 // A client has taken them out; none comes into the database.
 Status RefuseSecrets(const std::string& spec) {
@@ -197,7 +198,7 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
     return Duration{
         std::max(Seconds(1).us, kStoreAnswerPatience.us - (parts_.clock.Now() - asked).us)};
   };
-  TUNE_RETURN_IF_ERROR(CheckNew(name, spec));
+  TUNE_RETURN_IF_ERROR(OfAwayStore(CheckNew(name, spec)));
   TUNE_RETURN_IF_ERROR(CheckOrder(parts_.db_path, spec.after, parts_.clock));
   const bool needs_package =
       provenance->is_elsewhere && !WorkingFolder(spec.trainable, spec.base_dir).empty();
@@ -223,8 +224,8 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
   TUNE_ASSIGN_OR_RETURN(wanted.labels, Changed({}, submission.labels));
   wanted.is_synced_later = true;  // With its first step.
   TUNE_ASSIGN_OR_RETURN(const StoredExperiment experiment, parts_.store.CreateExperiment(wanted));
-  TUNE_RETURN_IF_ERROR(ClaimNew(experiment, spec.checkpoint.storage, parts_.db_path, parts_.store,
-                                /*empties=*/false, left()));
+  TUNE_RETURN_IF_ERROR(OfAwayStore(ClaimNew(experiment, spec.checkpoint.storage, parts_.db_path,
+                                            parts_.store, /*empties=*/false, left())));
   parts.options.name = experiment.name;
   parts.options.artifact_root = artifacts_dir_ + "/" + experiment.name;
   parts_.controller.Enlist(experiment.id, std::move(parts.options), std::move(parts.searcher),

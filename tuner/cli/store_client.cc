@@ -17,4 +17,9 @@ Result<std::shared_ptr<S3Client>> ClientForCommand(const std::string& bucket) {
   return client;
 }
 
+Status OfAwayStore(const Status& status) {
+  if (status.code() != StatusCode::kUnavailable) return status;
+  return FailedPrecondition(status.message() + "; submit it again when the store answers");
+}
+
 }  // namespace tune

@@ -20,4 +20,8 @@ inline constexpr Duration kTellAfter = Seconds(5);
 // It says on standard error, once, that a store does not answer, and gives it up.
 Result<std::shared_ptr<S3Client>> ClientForCommand(const std::string& bucket);
 
+// Of what a head was asked: it is the store that does not answer, and not the head, which nobody
+// shall ask again and again.
+Status OfAwayStore(const Status& status);
+
 }  // namespace tune

@@ -66,6 +66,8 @@ struct TrialHistory {
   std::vector<KindLimit> lane_limits;    // Of trials of its shape.
   std::vector<std::string> notes;        // What may be wrong with what it reported.
   std::string resume_command;            // Of its sweep.
+  // Of the worker that runs it, as the living tuner tells (living_state.h); the reader fills it in.
+  std::vector<std::string> worker_troubles = {};
 };
 
 // From one state of the database, also while a tuner writes.

@@ -126,8 +126,11 @@ void PrintLimits(const TrialHistory& history, std::ostream& out) {
 void PrintForPerson(const TrialHistory& history, const WhyOptions& options, std::ostream& out) {
   const FoundSweep& sweep = history.trial.sweep;
   out << "trial " << Printable(history.trial.Name()) << ": " << history.status << "\n"
-      << "why            " << ExplainStatus(history) << "\n"
-      << "scheduler      " << Printable(sweep.scheduler) << " on "
+      << "why            " << ExplainStatus(history) << "\n";
+  for (const std::string& trouble : history.worker_troubles) {
+    out << "worker         " << trouble << "\n";
+  }
+  out << "scheduler      " << Printable(sweep.scheduler) << " on "
       << Printable(DescribeObjectives(sweep.objectives)) << "\n"
       << "configuration  " << DescribeConfig(history.config) << "\n";
   if (history.best_value && history.best_iteration) {
@@ -227,6 +230,11 @@ void PrintJson(const TrialHistory& history, std::ostream& out) {
   value.Set("status", history.status);
   value.Set("stop_reason", TextCell(history.stop_reason));
   value.Set("why", ExplainStatus(history));
+  Value troubles = Value::MakeList();
+  for (const std::string& trouble : history.worker_troubles) {
+    troubles.AsList().emplace_back(trouble);
+  }
+  value.Set("worker_troubles", std::move(troubles));
   value.Set("scheduler", sweep.scheduler);
   value.Set("metric", sweep.metric);
   value.Set("mode", sweep.mode);
@@ -266,17 +274,29 @@ std::string WhyNoTrial(Database& database, const std::string& asked) {
   return waits.empty() ? "" : "of the next one: " + Printable(waits);
 }
 
+// A trial that runs may wait for a store all the same: that only its tuner knows.
+void AskOfWorker(const std::string& db_path, TrialHistory& history) {
+  if (history.status != "RUNNING" || history.attempts.empty()) return;
+  const std::string worker = Printable(history.attempts.back().worker);
+  const RealClock clock;
+  for (std::string& line : TroublesOfWorkers(db_path, history.trial.sweep.name, clock)) {
+    const bool is_its = line.starts_with(worker + ": ") || line.starts_with(worker + " has ");
+    if (is_its) history.worker_troubles.push_back(std::move(line));
+  }
+}
+
 }  // namespace
 
 int WhyCommand(const WhyOptions& options, std::ostream& out, std::ostream& err) {
   const Result<std::unique_ptr<Database>> database = OpenForAnswer(options.db_path, err);
-  const Result<TrialHistory> history = database.ok() ? ReadTrialHistory(**database, options.trial)
-                                                     : Result<TrialHistory>(database.status());
+  Result<TrialHistory> history = database.ok() ? ReadTrialHistory(**database, options.trial)
+                                               : Result<TrialHistory>(database.status());
   if (history.status().code() == StatusCode::kNotFound && database.ok()) {
     const std::string why = WhyNoTrial(**database, options.trial);
     return Complain(NotFound(history.status().message() + (why.empty() ? "" : "; ") + why), err);
   }
   if (!history.ok()) return Complain(history.status(), err);
+  AskOfWorker(options.db_path, *history);
   switch (options.format) {
     case OutputFormat::kTable:
       PrintForPerson(*history, options, out);

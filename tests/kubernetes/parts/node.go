@@ -89,11 +89,14 @@ func (p *processes) CreatePod(ctx context.Context, pod *corev1.Pod) error {
 	command.Stdout, command.Stderr = log, log
 	command.Dir = p.folder
 	host, port, _ := net.SplitHostPort(p.server)
-	command.Env = []string{"PATH=" + p.path, "HOME=" + filepath.Join(p.folder, string(pod.UID)),
-		"KUBERNETES_SERVICE_HOST=" + host, "KUBERNETES_SERVICE_PORT=" + port}
+	command.Env = []string{"PATH=" + p.path, "HOME=" + filepath.Join(p.folder, string(pod.UID))}
 	for _, one := range container.Env {
-		command.Env = append(command.Env, one.Name+"="+one.Value)
+		// Those of services are addresses of a network that is not there.
+		if !strings.HasPrefix(one.Name, "KUBERNETES_") && !strings.Contains(one.Name, "_SERVICE_") && !strings.Contains(one.Name, "_PORT") {
+			command.Env = append(command.Env, one.Name+"="+one.Value)
+		}
 	}
+	command.Env = append(command.Env, "KUBERNETES_SERVICE_HOST="+host, "KUBERNETES_SERVICE_PORT="+port)
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Cloneflags: syscall.CLONE_NEWNS}
 	if err := command.Start(); err != nil {
 		return err
