@@ -266,10 +266,16 @@ void PoolBook::Follow(WorkerRequest& request, JoinedWorker& worker, Instant now)
   if (worker.is_away) {
     // Of an earlier life of the head; when it comes, it is no news.
     if (IsOpen(request)) OnJoined(request, now);
-    if (request.state == RequestState::kJoined) request.is_away = true;
+    if (request.state == RequestState::kJoined && !std::exchange(request.is_away, true)) {
+      request.since = now;
+      LookSoon(request.pool, now);  // Its machine may be gone.
+    }
     return;
   }
-  if (std::exchange(request.is_away, false)) news_.push_back(worker.name + " is connected again");
+  if (std::exchange(request.is_away, false)) {
+    request.since = now;
+    news_.push_back(worker.name + " is connected again");
+  }
   if (request.state == RequestState::kJoined && worker.is_leaving) {
     // Somebody else told it to: a person, or the notice of its machine's end.
     SetState(request, RequestState::kDraining, now);
@@ -296,7 +302,11 @@ void PoolBook::FollowWorkers(std::vector<JoinedWorker>& joined, Instant now) {
   std::set<std::string> here;
   for (JoinedWorker& worker : joined) {
     const auto found = requests_.find(worker.name);
-    if (found == requests_.end()) continue;
+    if (found == requests_.end()) {
+      // Its machine is gone: its lease is waited for, and no room comes of it.
+      worker.is_leaving = worker.is_leaving || (worker.is_away && IsOurs(worker.name));
+      continue;
+    }
     WorkerRequest& request = found->second;
     here.insert(worker.name);
     worker.pool = request.pool;
@@ -313,6 +323,13 @@ void PoolBook::FollowWorkers(std::vector<JoinedWorker>& joined, Instant now) {
     news_.push_back(name + (request.state == RequestState::kJoined ? " is gone" : " has left"));
     Return(request, now);
   }
+}
+
+bool PoolBook::IsOurs(const std::string& name) const {
+  for (size_t i = 0; i < pools_.size(); ++i) {
+    if (name.starts_with(PrefixOf(i)) && WorkerNumber(name) > 0) return true;
+  }
+  return false;
 }
 
 // So that trials are saved and given back in order, and not all at once.

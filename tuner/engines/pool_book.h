@@ -35,7 +35,7 @@ struct WorkerRequest {
   std::string name;
   size_t pool = 0;
   RequestState state = RequestState::kAsking;
-  Instant since;  // Of this state.
+  Instant since;  // Of this state, and of is_away.
   Instant asked_at;
   std::optional<Instant> started_at;
   std::optional<Instant> unneeded_since;
@@ -44,6 +44,7 @@ struct WorkerRequest {
   std::optional<Instant> answered_at;
   // When its answer came to the last order to take it back.
   std::optional<Instant> returned_at;
+  bool is_refused = false;       // That answer was a failure.
   bool is_return_asked = false;  // That order is under way.
   bool is_log_asked = false;
   bool is_away = false;    // Of kJoined: its connection broke, and it is waited for.
@@ -157,6 +158,8 @@ class PoolBook {
   void WatchStarts(PoolOrders& orders, Instant now);
   void OrderListings(PoolOrders& orders, Instant now);
   void SetState(WorkerRequest& request, RequestState state, Instant now);
+  void LookSoon(size_t pool, Instant now);
+  bool IsOurs(const std::string& name) const;  // A pool of ours names machines so.
   void Return(WorkerRequest& request, Instant now);
   void Fail(WorkerRequest& request, const std::string& why, Instant now);
   void Rest(size_t pool, const std::string& why, Instant now);

@@ -26,14 +26,18 @@ void PoolBook::SetState(WorkerRequest& request, RequestState state, Instant now)
   request.state = state;
   request.since = now;
   request.missed = 0;
-  PoolRecord& pool = pools_[request.pool];
-  if (state == RequestState::kJoined) return;
+  if (state != RequestState::kJoined) LookSoon(request.pool, now);
+}
+
+void PoolBook::LookSoon(size_t at, Instant now) {
+  PoolRecord& pool = pools_[at];
   pool.list_due = std::min(pool.list_due.value_or(now + kLookSoon), now + kLookSoon);
 }
 
 void PoolBook::Return(WorkerRequest& request, Instant now) {
   SetState(request, RequestState::kReturning, now);
   request.is_away = false;
+  request.is_refused = false;
   request.returned_at.reset();
   to_return_[request.pool].push_back(request.name);
   is_changed_ = true;
@@ -191,10 +195,20 @@ void PoolBook::OnListed(size_t at, const Result<std::vector<Machine>>& machines,
     const auto found = seen.find(name);
     const bool is_over = found == seen.end() || found->second->state == MachineState::kEnded;
     const bool is_gone = is_over && !(found == seen.end() && MayAppear(request, now));
-    if (request.state == RequestState::kReturning && is_gone) {
+    // What has ended may still have to be removed.
+    const bool is_removed = found == seen.end() || (request.returned_at && !request.is_refused);
+    if (request.state == RequestState::kReturning && is_gone && is_removed) {
       requests_.erase(name);
       is_changed_ = true;
       continue;
+    }
+    if (request.state == RequestState::kJoined && request.is_away && is_gone) {
+      // Its worker will not come back; another one may be asked for at once.
+      const bool is_sure = found != seen.end() || ++request.missed >= kMissedMax;
+      if (is_sure) {
+        news_.push_back(name + " is gone, and its machine");
+        Return(request, now);
+      }
     }
     if (found != seen.end()) {
       if (found->second->is_reached) {
@@ -207,7 +221,9 @@ void PoolBook::OnListed(size_t at, const Result<std::vector<Machine>>& machines,
       OnMissing(request, now);
     }
     const auto left = requests_.find(name);
-    if (left == requests_.end() || left->second.state == RequestState::kJoined) continue;
+    const bool is_settled = left == requests_.end() ||
+                            (left->second.state == RequestState::kJoined && !left->second.is_away);
+    if (is_settled) continue;
     youngest = std::max(youngest.value_or(left->second.since), left->second.since);
   }
   const Duration age = youngest ? now - *youngest : Duration{};
@@ -224,6 +240,7 @@ void PoolBook::OnGivenBack(size_t pool, const std::vector<std::string>& names, c
     if (found == requests_.end()) continue;
     found->second.is_return_asked = false;
     found->second.returned_at = now;
+    found->second.is_refused = !status.ok();
     if (!status.ok()) found->second.reason = status.message();
   }
   if (!status.ok()) {

@@ -69,6 +69,7 @@ class World {
   bool are_told_to = false;  // A person tells all workers to leave, and they have trials to save.
   Duration listed_after;     // From asked for; nor can it be given back before.
   Status refusal;
+  Status return_refusal;
   std::map<std::string, Vm> machines;
   int64_t asked = 0;
   int64_t given_back = 0;
@@ -153,14 +154,14 @@ class World {
     if (!orders.give_back[0].empty()) {
       ++return_calls;
       for (const std::string& name : orders.give_back[0]) {
-        if (!is_reachable) break;
+        if (!is_reachable || !return_refusal.ok()) break;
         const auto found = machines.find(name);
         if (found == machines.end() || now_ < found->second.made_at + listed_after) continue;
         killed_busy += found->second.cpus_used > 0 && !book_->is_closing() ? 1 : 0;
         machines.erase(found);
         ++given_back;
       }
-      const Status status = is_reachable ? OkStatus() : Unavailable("no answer");
+      const Status status = is_reachable ? return_refusal : Unavailable("no answer");
       if (answers) book_->OnGivenBack(0, orders.give_back[0], status, now_);
     }
     for (const auto& [pool, name] : orders.logs) book_->OnLog(pool, name, "one\nno route\n", now_);
@@ -446,6 +447,24 @@ TEST(PoolBook, WorkerWhoseMachineIsTakenAwayIsReplaced) {
   EXPECT_EQ(world.book().pools()[0].failures, 0);
 }
 
+// Its lease goes on for a while: the trial waits for that, and other trials for nothing.
+TEST(PoolBook, WorkerThatIsAwayAndWhoseMachineHasEndedIsReplacedAtOnce) {
+  World world(Cluster());
+  world.work = 4;
+  world.Run(200);
+  EXPECT_EQ(world.asked, 2);
+  world.are_away = true;
+  world.machines["tune-lab-1-p-1"].state = MachineState::kEnded;
+  world.Run(5);
+  EXPECT_EQ(world.asked, 3);
+  EXPECT_THAT(world.said, Contains(HasSubstr("p-1 is gone, and its machine")));
+  world.are_away = false;
+  world.Run(60);
+  EXPECT_EQ(world.book().joined_count(0), 2);
+  EXPECT_EQ(world.asked, 3);
+  EXPECT_EQ(world.asked_twice, 0);
+}
+
 TEST(PoolBook, MachineThatEndsBeforeItsWorkerJoinedIsAFailureWithTheEnginesReason) {
   World world(Cluster());
   world.joins = false;
@@ -467,6 +486,22 @@ TEST(PoolBook, ClosingDrainsGivesBackAndIsEmptyOnlyWhenTheEngineHasNothingLeft) 
   world.Run(60);
   EXPECT_FALSE(world.book().IsEmpty());
   world.is_reachable = true;
+  world.Run(60);
+  EXPECT_TRUE(world.book().IsEmpty());
+  EXPECT_THAT(world.machines, IsEmpty());
+}
+
+TEST(PoolBook, ClosingWaitsForWhatHasEndedAndCannotBeRemoved) {
+  World world(Cluster());
+  world.work = 2;
+  world.Run(60);
+  world.return_refusal = FailedPrecondition("may not delete");
+  world.book().Close(/*at_once=*/true);
+  world.machines["tune-lab-1-p-1"].state = MachineState::kEnded;
+  world.Run(60);
+  EXPECT_FALSE(world.book().IsEmpty());
+  EXPECT_EQ(world.book().requests().at("tune-lab-1-p-1").reason, "may not delete");
+  world.return_refusal = OkStatus();
   world.Run(60);
   EXPECT_TRUE(world.book().IsEmpty());
   EXPECT_THAT(world.machines, IsEmpty());
