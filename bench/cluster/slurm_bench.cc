@@ -143,6 +143,7 @@ int Run(int rounds, int workers) {
     std::fprintf(stderr, "slurm_bench: skipped: %s\n", why.c_str());
     return 77;
   }
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // Programs are forked.
   const SlurmRig rig;
   std::vector<double> scripts, reports, beyond;
   for (int i = 0; i < rounds; ++i) {

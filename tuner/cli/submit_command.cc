@@ -21,6 +21,7 @@
 #include "tuner/cli/complain.h"
 #include "tuner/cli/configuration_check.h"
 #include "tuner/cli/head_link.h"
+#include "tuner/cli/input_check.h"
 #include "tuner/cli/note_command.h"
 #include "tuner/cli/submit_again.h"
 #include "tuner/cli/sweep_start.h"
@@ -56,6 +57,7 @@ Status Check(const RunOptions& options, ExperimentSpec& spec, uint64_t seed, boo
   }
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   TUNE_RETURN_IF_ERROR(CheckStudy(spec, space));
+  TUNE_RETURN_IF_ERROR(CheckBucketInputs(spec));
   for (const std::string& warning : WarningsBeforeStart(spec, space)) {
     Tell("warning: " + warning);
   }
