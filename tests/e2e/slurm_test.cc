@@ -131,16 +131,16 @@ TEST_F(SlurmTest, JobThatIsCancelledIsReplacedAndItsTrialGoesOn) {
 TEST_F(SlurmTest, HeadMayBeAJobItself) {
   WriteFile("    slurm: {partition: gpu}\n    worker: {cpus: 2}\n    max: 2\n    idle: 1s\n");
   const std::string head = BinDir() + "/tune";
-  rig_->Ask("sbatch --job-name=head --cpus-per-task=1 --chdir=" + folder_.path() +
-            " --output=" + (folder_ / "head.log") + " --wrap 'exec " + head +
-            " head --cluster cluster.yaml --cpus 0'");
+  rig_->Ask("sbatch --job-name=head --cpus-per-task=1 --chdir=" + folder_.path() + " --output=" +
+            (folder_ / "head.log") + " --wrap 'exec " + head + " head --cluster cluster.yaml'");
   while (folder_.Read("head.log").find("the head runs") == std::string::npos) {
+    ASSERT_NE(rig_->Ask("squeue --noheader --name=head"), "") << folder_.Read("head.log");
   }
   folder_.Write("space.yaml", CurveSweep("    iterations: 4\n    seconds: 0.05\n",
                                          "samples: 8\nresources: {cpu: 1}\n"));
   ASSERT_TRUE(Succeeded(Tune({"submit", "space.yaml"})));
   WaitForRows(folder_, "select status from experiments", {"FINISHED"});
-  EXPECT_EQ(Query(folder_, "select max(cpus) from workers"), std::vector<std::string>{"2"});
+  EXPECT_EQ(Query(folder_, "select max(cpus) from workers"), std::vector<std::string>{"2.0"});
   // Slurm ends the head's job: its workers leave, and nothing of theirs is left.
   rig_->Ask("scancel --name=head");
   while (!rig_->Ask("squeue --noheader --name=head").empty()) {

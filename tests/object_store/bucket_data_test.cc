@@ -182,7 +182,7 @@ TEST_F(BucketData, BytesThatAreChangedOnTheirWayAreFetchedAgain) {
   for (const std::string key : {"whole", "small"}) {
     const Result<BroughtData> damaged = bring(key, kAlways, false);
     EXPECT_EQ(damaged.status().code(), StatusCode::kInvalidArgument) << key;
-    EXPECT_THAT(damaged.status().message(), HasSubstr(key + " at http"));
+    EXPECT_THAT(damaged.status().message(), HasSubstr(key + ": the same bytes came twice"));
     EXPECT_THAT(damaged.status().message(), HasSubstr("is not their MD5: it is damaged"));
   }
   for (const std::string key : {"usual", "odd", "whole", "small"}) {

@@ -51,7 +51,7 @@ TEST_F(BusyStore, ACommandSaysWhatTheStoreAnsweredAndNothingIsHalfDone) {
   KillObjects();
   const ProgramResult away = RunTune(folder, {"best", "--export", "best"});
   EXPECT_EQ(away.exit_status, 1);
-  EXPECT_THAT(away.err, HasSubstr("503"));
+  EXPECT_THAT(away.err, HasSubstr("ServiceUnavailable (Please reduce your request rate.)"));
   StartObjects();
   EXPECT_TRUE(Succeeded(RunTune(folder, {"best", "--export", "best"})));
   EXPECT_TRUE(Succeeded(RunTune(folder, {"delete", "space", "--yes"})));

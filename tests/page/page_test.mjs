@@ -863,7 +863,7 @@ test("on a head's page a sweep is submitted again, changed, and what waits is to
 test("a cluster's pools are shown with what became of each request, and what waits for them", async (t) => {
   const own = mkdtempSync(join(tmpdir(), "tune_page_"));
   writeFileSync(join(own, "cluster.yaml"), `name: lab
-head: {listen: "127.0.0.1:0"}
+head: {listen: "127.0.0.1:${20000 + Math.floor(Math.random() * 12000)}", http: "127.0.0.1:0"}
 pools:
   vm:
     command: {up: [./vm, up, "{name}"], down: [./vm, down, "{name}"], list: [./vm, list]}
@@ -873,7 +873,7 @@ pools:
 [ $1 = up ] && { echo "the quota of <b>machines</b> is reached" >&2; exit 75; }
 exit 0
 `, { mode: 0o700 });
-  const head = spawn(tune, ["head", "--cpus", "0", "--http", "127.0.0.1:0", "--cluster", "cluster.yaml"], { cwd: own, stdio: ["ignore", "ignore", "pipe"] });
+  const head = spawn(tune, ["head", "--cluster", "cluster.yaml"], { cwd: own, stdio: ["ignore", "ignore", "pipe"] });
   const ended = new Promise((resolve) => head.once("exit", resolve));
   t.after(async () => { head.kill("SIGKILL"); await ended; rmSync(own, { recursive: true, force: true }); });
   const at = await new Promise((resolve) => {

@@ -194,8 +194,8 @@ TEST_F(LimitedSweep, CompareShowsHowTheBestReportsStandToTheLimits) {
   options.words = {"0", "1"};
   const Answer answer =
       AnswerOf([&](auto& out, auto& err) { return CompareCommand(options, out, err); });
-  EXPECT_THAT(answer.out, AllOf(HasSubstr("feasible        false       true\n"),
-                                HasSubstr("violation       0.5         0\n")));
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("feasible               false       true\n"),
+                                HasSubstr("violation              0.5         0\n")));
 }
 
 TEST_F(LimitedSweep, PlotBestSaysWhyThereIsNoCourse) {
@@ -204,7 +204,7 @@ TEST_F(LimitedSweep, PlotBestSaysWhyThereIsNoCourse) {
   options.words = {"best"};
   const Answer answer =
       AnswerOf([&](auto& out, auto& err) { return PlotCommand(options, out, err); });
-  EXPECT_EQ(answer.status, 1);
+  EXPECT_EQ(answer.status, 2);
   EXPECT_THAT(answer.err, HasSubstr("s: no trial is feasible: none kept latency <= 20; the best"));
 }
 

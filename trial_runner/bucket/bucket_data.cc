@@ -360,7 +360,7 @@ class DataFetch {
 
   // No further try would change it; another machine may get it.
   Status Damaged(const DataListing::Object& entry) const {
-    return InvalidArgument(UrlOf(client_, entry.object.key) + " at " + client_.Describe() +
+    return InvalidArgument(UrlOf(client_, entry.object.key) +
                            ": the same bytes came twice, and its ETag " + entry.object.etag +
                            " is not their MD5: it is damaged in the store, or on its way here; "
                            "upload it again");

@@ -49,6 +49,10 @@ Compared Row(const FoundTrial& trial, const std::string& name, const TrialListin
     // Not every sweep has limits.
     if (const auto at = table.Find(column)) compared.own[column] = (*row)[*at];
   }
+  const auto feasible = compared.own.find("feasible");
+  if (feasible != compared.own.end() && feasible->second.is_int()) {
+    feasible->second = Value(feasible->second.AsInt() != 0);
+  }
   for (size_t i = table.param_begin; i < table.metric_begin; ++i) {
     compared.params[table.columns[i]] = (*row)[i];
     compared.param_names.push_back(table.columns[i]);

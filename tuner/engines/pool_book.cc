@@ -221,6 +221,10 @@ bool PoolBook::IsOpen(const WorkerRequest& request) {
          request.state == RequestState::kStarted;
 }
 
+bool PoolBook::WasHere(const WorkerRequest& request) {
+  return request.state == RequestState::kJoined || request.state == RequestState::kDraining;
+}
+
 std::vector<PoolOffer> PoolBook::Offers(Instant now) const {
   std::vector<PoolOffer> offers;
   for (size_t i = 0; i < pools_.size(); ++i) {
@@ -266,7 +270,7 @@ void PoolBook::Follow(WorkerRequest& request, JoinedWorker& worker, Instant now)
   if (worker.is_away) {
     // Of an earlier life of the head; when it comes, it is no news.
     if (IsOpen(request)) OnJoined(request, now);
-    if (request.state == RequestState::kJoined && !std::exchange(request.is_away, true)) {
+    if (WasHere(request) && !std::exchange(request.is_away, true)) {
       request.since = now;
       LookSoon(request.pool, now);  // Its machine may be gone.
     }
@@ -317,9 +321,7 @@ void PoolBook::FollowWorkers(std::vector<JoinedWorker>& joined, Instant now) {
     Follow(request, worker, now);
   }
   for (auto& [name, request] : requests_) {
-    const bool was_here =
-        request.state == RequestState::kJoined || request.state == RequestState::kDraining;
-    if (!was_here || here.contains(name)) continue;
+    if (!WasHere(request) || here.contains(name)) continue;
     news_.push_back(name + (request.state == RequestState::kJoined ? " is gone" : " has left"));
     Return(request, now);
   }

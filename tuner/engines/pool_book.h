@@ -47,7 +47,7 @@ struct WorkerRequest {
   bool is_refused = false;       // That answer was a failure.
   bool is_return_asked = false;  // That order is under way.
   bool is_log_asked = false;
-  bool is_away = false;    // Of kJoined: its connection broke, and it is waited for.
+  bool is_away = false;    // It has joined: its connection broke, and it is waited for.
   bool may_appear = true;  // Neither listed, joined nor refused: the engine may have it.
   int64_t missed = 0;      // Listings in a row that did not have it.
   // Since when its machine cannot be looked at, though the engine answers.
@@ -171,6 +171,7 @@ class PoolBook {
   static bool HasNothing(const PoolRecord& pool);
   bool IsUnreached(const WorkerRequest& request, Instant now) const;
   static bool IsOpen(const WorkerRequest& request);
+  static bool WasHere(const WorkerRequest& request);  // It has joined.
   static bool MayAppear(const WorkerRequest& request, Instant now);
   std::optional<Instant> LeavesAt(const WorkerRequest& request) const;
 

@@ -202,7 +202,7 @@ void PoolBook::OnListed(size_t at, const Result<std::vector<Machine>>& machines,
       is_changed_ = true;
       continue;
     }
-    if (request.state == RequestState::kJoined && request.is_away && is_gone) {
+    if (WasHere(request) && request.is_away && is_gone) {
       // Its worker will not come back; another one may be asked for at once.
       const bool is_sure = found != seen.end() || ++request.missed >= kMissedMax;
       if (is_sure) {

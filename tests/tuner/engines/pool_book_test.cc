@@ -491,6 +491,17 @@ TEST(PoolBook, ClosingDrainsGivesBackAndIsEmptyOnlyWhenTheEngineHasNothingLeft) 
   EXPECT_THAT(world.machines, IsEmpty());
 }
 
+TEST(PoolBook, ClosingDoesNotWaitForTheLeaseOfAWorkerWhoseMachineIsGone) {
+  World world(Cluster());
+  world.work = 2;
+  world.Run(60);
+  world.are_away = true;
+  world.machines["tune-lab-1-p-1"].state = MachineState::kEnded;
+  world.book().Close(/*at_once=*/false);
+  world.Run(10);
+  EXPECT_TRUE(world.book().IsEmpty());
+}
+
 TEST(PoolBook, ClosingWaitsForWhatHasEndedAndCannotBeRemoved) {
   World world(Cluster());
   world.work = 2;
