@@ -32,7 +32,9 @@
 namespace tune {
 namespace {
 
-constexpr Duration kLookEvery = Milliseconds(100);  // As a head does (tuner/cli/head_pools.cc).
+// As a head does (tuner/cli/head_pools.cc).
+constexpr Duration kLookEvery = Milliseconds(100);
+constexpr int64_t kLookShare = 20;
 
 double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
@@ -83,8 +85,8 @@ class World {
       const bool is_look = due_.empty() || look_at <= due_.top().at;
       now_ = is_look ? look_at : due_.top().at;
       if (is_look) {
-        Look();
-        look_at = now_ + kLookEvery;
+        const Duration took = Look();
+        look_at = now_ + std::max(kLookEvery, Duration{kLookShare * took.us});
         continue;
       }
       const Due due = due_.top();
@@ -110,11 +112,12 @@ class World {
     bool operator<(const Due& other) const { return at > other.at; }
   };
 
-  void Look() {
+  Duration Look() {
     const double begin = CpuSeconds();
     const PoolOrders orders =
         book_.Look(DemandOf(controller_->head(), now_), JoinedOf(controller_->head()), now_);
-    look_seconds += CpuSeconds() - begin;
+    const Duration took = Seconds(CpuSeconds() - begin);
+    look_seconds += took.seconds();
     ++looks;
     if (!orders.ask[0].empty()) {
       book_.OnAsked(0, orders.ask[0], std::vector<Status>(orders.ask[0].size()), now_);
@@ -130,10 +133,11 @@ class World {
       for (const std::string& name : orders.give_back[0]) machines_.erase(name);
       book_.OnGivenBack(0, orders.give_back[0], OkStatus(), now_);
     }
-    if (!orders.list[0]) return;
+    if (!orders.list[0]) return took;
     std::vector<Machine> machines;
     for (const auto& [name, worker] : machines_) machines.push_back({name});
     book_.OnListed(0, machines, now_);
+    return took;
   }
 
   void Happen(const Due& due) {
