@@ -77,9 +77,12 @@ std::vector<RoomWanted> Sweep::WantsRoomFor(Instant now) const {
   if (!HasMoreToCreate()) return wanted;
   const int64_t left =
       trial_count_max_ < 0 ? places : trial_count_max_ - static_cast<int64_t>(trials_.size());
-  if (const int64_t count = std::min(places, left); count > 0) {
-    wanted.push_back({Request(), count, takes, wanted.empty() ? running : 0});
+  const int64_t count = std::min(places, left);
+  if (count <= 0) return wanted;
+  if (wanted.empty() || !(wanted.back().request == Request())) {
+    wanted.push_back({Request(), 0, takes, wanted.empty() ? running : 0});
   }
+  wanted.back().count += count;
   return wanted;
 }
 

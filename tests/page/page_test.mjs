@@ -882,8 +882,7 @@ exit 0
   });
   writeFileSync(join(own, "small.yaml"), "trainable: {curve: {value: x, iterations: 1000}}\nmetric: loss\nmode: min\nsamples: 3\nspace: {x: {uniform: [0, 1]}}\n");
   execFileSync(tune, ["submit", "small.yaml"], { cwd: own, stdio: "ignore" });
-  const { page, faults, close } = await open("#/", { at });
-  await page.click("header button:text-is('all sweeps')");
+  const { page, faults, close } = await open("#/?view=sweeps", { at });
   await page.waitForSelector("[aria-label=cluster] h2:text-is('Cluster lab')");
   await page.waitForSelector("[aria-label=pools] tr:has-text('vm'):has-text('rests for'):has-text('the quota of <b>machines</b> is reached')");
   await page.waitForSelector("[aria-label='failed requests'] tr:has-text('the quota of')");
