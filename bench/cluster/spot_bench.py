@@ -66,13 +66,17 @@ class Machines:
             for name, begun in self.begun.items():
                 if name in self.ended:
                     continue
-                if name not in there:  # Given back.
+                if name not in there:  # Given back, or it has left.
+                    self.deaths += name in told_at
                     self.end(name, now)
                 elif self.life and now > begun + self.life_of(name):
                     self.take_away(name, now, told_at)
 
     def take_away(self, name: str, now: float, told_at: dict[str, float]) -> None:
-        pid = int((self.folder / name).read_text(encoding="utf-8"))
+        try:
+            pid = int((self.folder / name).read_text(encoding="utf-8"))
+        except FileNotFoundError:  # It is being given back.
+            return
         is_told = self.told and name not in told_at
         try:
             if is_told:
@@ -124,7 +128,7 @@ def live(arguments, told: bool, life: float) -> tuple[list, str]:
                              "worker": {"cpus": 1}, "max": arguments.machines, "idle": "1s", "spot": True}}}), encoding="utf-8")
         (folder / "space.yaml").write_text(json.dumps({
             "trainable": {"curve": {"value": "x", "iterations": 4, "seconds": 0.25}}, "metric": "v", "mode": "max",
-            "space": {"x": {"uniform": [0, 1]}}, "samples": arguments.trials, "checkpoint": {"every": 1}}), encoding="utf-8")
+            "space": {"x": {"uniform": [0, 1]}}, "seed": 11, "samples": arguments.trials, "checkpoint": {"every": 1}}), encoding="utf-8")
         machines = Machines(folder / "vms", life, told, arguments.seed)
         try:
             begin = time.monotonic()
@@ -165,7 +169,8 @@ def main() -> None:
         rows, line = live(arguments, told, arguments.life)
         print(f"| {what} | {line} | {'the same' if rows == undisturbed else 'ANOTHER'} |", flush=True)
         if rows != undisturbed:
-            raise SystemExit("the table is another one")
+            other = next((a, b) for a, b in zip(undisturbed + [None], rows + [None]) if a != b)
+            raise SystemExit(f"the table is another one: {other[1]} in place of {other[0]}")
 
 
 if __name__ == "__main__":
