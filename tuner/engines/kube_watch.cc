@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/posix/real_clock.h"
 #include "core/posix/threads.h"
 #include "tuner/engines/kube_objects.h"
 
@@ -9,6 +10,7 @@ namespace tune {
 namespace {
 
 constexpr int kForbidden = 403;
+constexpr Duration kStreamLasts = Seconds(1);
 
 Value Map() { return Value::MakeMap(); }
 
@@ -92,16 +94,20 @@ void KubeWatch::Follow(const std::stop_token& stop) {
       const std::lock_guard lock(mutex_);
       version = mirror_.version();
     }
-    bool is_known = true;
+    bool is_known = true, has_come = false;
+    const Instant begun = RealClock().Now();
     const Result<int> ended = (*api)->Watch(
         path_, version,
         [&](const Value& event) {
           const std::lock_guard lock(mutex_);
           is_known = mirror_.Take(event);
+          has_come = true;
           return is_known;
         },
         stop);
-    goes_on = ended.ok() && *ended == 200 && is_known;
+    // One that is cut off at once, by a proxy, would be asked for again and again.
+    const bool has_lasted = has_come || RealClock().Now() >= begun + kStreamLasts;
+    goes_on = ended.ok() && *ended == 200 && is_known && has_lasted;
     if (ended.ok() && *ended == kForbidden) {
       const std::lock_guard lock(mutex_);
       is_forbidden_ = true;

@@ -298,6 +298,18 @@ TEST_F(KubeWatchTest, AListIsWatchedAndListedAnewWhereItIsTooOldToGoOnFrom) {
   EXPECT_THAT(server_.watched[1], HasSubstr("&resourceVersion=5"));
 }
 
+TEST_F(KubeWatchTest, AStreamThatIsCutOffAtOnceIsNotAskedForAgainAndAgain) {
+  server_.status = 200;  // With nothing in it.
+  const auto api = MakeApi();
+  KubeWatch watch("/pods", [this]() -> Result<std::unique_ptr<KubeApi>> { return MakeApi(); });
+  for (int lists = 0; lists < 20;) {
+    ASSERT_TRUE(watch.Items(*api, {}).ok());
+    const std::lock_guard lock(server_.mutex);
+    lists = server_.lists;
+    EXPECT_LE(server_.watched.size(), static_cast<size_t>(lists)) << "one for each listing";
+  }
+}
+
 TEST_F(KubeWatchTest, WhereWatchingIsForbiddenEachLookIsAListing) {
   server_.status = 403;
   const auto api = MakeApi();
