@@ -212,11 +212,13 @@ Status CheckTemplate(const Value& pod) {
   return expect("spec", "volumes", true);
 }
 
-// A label of DNS, RFC 1123: what Kubernetes takes for a namespace and for a queue's name.
-bool IsDnsLabel(std::string_view text) {
+// RFC 1123: a label of DNS, as a namespace's name is; or several with dots between them, as a
+// queue's may be.
+bool IsDnsName(std::string_view text, bool may_have_dots) {
   constexpr size_t kBytesMax = 63;
-  const auto is_inner = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  const auto is_inner = [may_have_dots](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
+           (c == '.' && may_have_dots);
   };
   return !text.empty() && text.size() <= kBytesMax && text.front() != '-' && text.back() != '-' &&
          std::all_of(text.begin(), text.end(), is_inner);
@@ -238,7 +240,7 @@ Status ReadKubernetes(const SpecSection& section, const PoolSpec& pool, Kubernet
   TUNE_RETURN_IF_ERROR(section.CheckKeys(kKubernetesKeys));
   constexpr char kNamespace[] = "a namespace's name: lower-case letters, digits and '-'";
   TUNE_RETURN_IF_ERROR(ReadText(section, "namespace", kNamespace, out.name_space));
-  if (!out.name_space.empty() && !IsDnsLabel(out.name_space)) {
+  if (!out.name_space.empty() && !IsDnsName(out.name_space, false)) {
     return section.Expected(*section.Find("namespace"), "namespace", kNamespace);
   }
   TUNE_RETURN_IF_ERROR(ReadText(section, "image", kImage, out.image));
@@ -250,9 +252,9 @@ Status ReadKubernetes(const SpecSection& section, const PoolSpec& pool, Kubernet
       ReadText(section, "gpu_resource", "a resource such as nvidia.com/gpu", out.gpu_resource));
   TUNE_RETURN_IF_ERROR(ReadText(section, "kubeconfig", "a kubeconfig file", out.kubeconfig));
   TUNE_RETURN_IF_ERROR(ReadText(section, "context", "a context of the kubeconfig", out.context));
-  constexpr char kQueue[] = "a local queue of Kueue: lower-case letters, digits and '-'";
+  constexpr char kQueue[] = "a local queue of Kueue: lower-case letters, digits, '-' and '.'";
   TUNE_RETURN_IF_ERROR(ReadText(section, "queue", kQueue, out.queue));
-  if (!out.queue.empty() && !IsDnsLabel(out.queue)) {
+  if (!out.queue.empty() && !IsDnsName(out.queue, true)) {
     return section.Expected(*section.Find("queue"), "queue", kQueue);
   }
   TUNE_RETURN_IF_ERROR(section.ReadDuration("grace", out.grace));
