@@ -6,8 +6,10 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -115,6 +117,34 @@ class BucketSweep : public ::testing::Test {
     EXPECT_EQ(there, Durable(folder));
     const auto uploads = client_->ListUploads("", {});
     EXPECT_TRUE(uploads.ok() && uploads->empty());
+  }
+
+  // What was killed is started by the command of that variable, which prints its pid.
+  static void StartAgain(const char* command, const char* pid_variable) {
+    FILE* const pipe = popen(std::getenv(command), "r");
+    ASSERT_NE(pipe, nullptr);
+    char pid[32] = {};
+    ASSERT_NE(fgets(pid, sizeof pid, pipe), nullptr);
+    ASSERT_EQ(pclose(pipe), 0);
+    setenv(pid_variable, std::to_string(std::atoi(pid)).c_str(), 1);
+  }
+  // A sweep whose store is away from `go` on until `come`: it waits, and comes to what it would
+  // have.
+  void ExpectItIsWaitedFor(const std::function<void()>& go, const std::function<void()>& come) {
+    TestFolder folder;
+    const std::string space = Space("0.2");
+    Program tune(folder, "tune", {"run", folder.Write("space.yaml", space)});
+    AwaitReports(tune, folder, 4);
+    go();
+    ASSERT_TRUE(
+        tune.WaitForText("checkpoints wait, trials go on up to their next one: cannot write"));
+    come();
+    ASSERT_TRUE(tune.WaitForText("checkpoints are kept again"));
+    EXPECT_TRUE(Succeeded(tune.Wait()));
+    EXPECT_EQ(FinalTable(folder), UndisturbedTable(OnDisk(space)));
+    EXPECT_EQ(Query(folder, "select outcome, count(*) from attempts group by 1"),
+              std::vector<std::string>{"completed|3"});
+    ExpectStoreIsWhatRowsSay(folder);
   }
 
   // The gateway stops and goes on, as a store that hangs; it is on its feet when a test ends.

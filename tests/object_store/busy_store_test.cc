@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -18,31 +17,11 @@ class BusyStore : public BucketSweep {
  protected:
   // From now on what would read or write an object is answered with 503.
   static void KillObjects() { kill(std::atoi(std::getenv("TUNE_RGW_OSD")), SIGKILL); }
-  static void StartObjects() {
-    FILE* const pipe = popen(std::getenv("TUNE_SWIFT_START_OBJECTS"), "r");
-    ASSERT_NE(pipe, nullptr);
-    char pid[32] = {};
-    ASSERT_NE(fgets(pid, sizeof pid, pipe), nullptr);
-    ASSERT_EQ(pclose(pipe), 0);
-    setenv("TUNE_RGW_OSD", std::to_string(std::atoi(pid)).c_str(), 1);
-  }
+  static void StartObjects() { StartAgain("TUNE_SWIFT_START_OBJECTS", "TUNE_RGW_OSD"); }
 };
 
 TEST_F(BusyStore, OneThatAnswers503IsWaitedForAndNothingIsLost) {
-  TestFolder folder;
-  const std::string space = Space("0.2");
-  Program tune(folder, "tune", {"run", folder.Write("space.yaml", space)});
-  AwaitReports(tune, folder, 4);
-  KillObjects();
-  ASSERT_TRUE(
-      tune.WaitForText("checkpoints wait, trials go on up to their next one: cannot write"));
-  StartObjects();
-  ASSERT_TRUE(tune.WaitForText("checkpoints are kept again"));
-  EXPECT_TRUE(Succeeded(tune.Wait()));
-  EXPECT_EQ(FinalTable(folder), UndisturbedTable(OnDisk(space)));
-  EXPECT_EQ(Query(folder, "select outcome, count(*) from attempts group by 1"),
-            std::vector<std::string>{"completed|3"});
-  ExpectStoreIsWhatRowsSay(folder);
+  ExpectItIsWaitedFor(KillObjects, StartObjects);
 }
 
 TEST_F(BusyStore, ACommandSaysWhatTheStoreAnsweredAndNothingIsHalfDone) {

@@ -27,34 +27,14 @@ class StoreAway : public BucketSweep {
                                 std::string(std::getenv("AWS_ENDPOINT_URL_S3")) + "/";
     return std::system(command.c_str()) == 0;
   }
-  static void StartGateway() {
-    FILE* const pipe = popen(std::getenv("TUNE_RGW_START"), "r");
-    ASSERT_NE(pipe, nullptr);
-    char pid[32] = {};
-    ASSERT_NE(fgets(pid, sizeof pid, pipe), nullptr);
-    ASSERT_EQ(pclose(pipe), 0);
-    setenv("TUNE_RGW_GATEWAY", std::to_string(std::atoi(pid)).c_str(), 1);
-  }
+  static void StartGateway() { StartAgain("TUNE_RGW_START", "TUNE_RGW_GATEWAY"); }
   void TearDown() override {
     if (!Answers()) StartGateway();
   }
 };
 
 TEST_F(StoreAway, TrialsWaitForItAndNothingIsLost) {
-  TestFolder folder;
-  const std::string space = Space("0.2");
-  Program tune(folder, "tune", {"run", folder.Write("space.yaml", space)});
-  AwaitReports(tune, folder, 4);
-  KillGateway();
-  ASSERT_TRUE(
-      tune.WaitForText("checkpoints wait, trials go on up to their next one: cannot write"));
-  StartGateway();
-  ASSERT_TRUE(tune.WaitForText("checkpoints are kept again"));
-  EXPECT_TRUE(Succeeded(tune.Wait()));
-  EXPECT_EQ(FinalTable(folder), UndisturbedTable(OnDisk(space)));
-  EXPECT_EQ(Query(folder, "select outcome, count(*) from attempts group by 1"),
-            std::vector<std::string>{"completed|3"});
-  ExpectStoreIsWhatRowsSay(folder);
+  ExpectItIsWaitedFor(KillGateway, StartGateway);
 }
 
 TEST_F(StoreAway, CtrlCDoesNotWaitForIt) {
