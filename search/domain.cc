@@ -137,7 +137,7 @@ Result<Domain> Domain::Parse(const Value& map) {
   domain.kind_ =
       static_cast<Kind>(std::find(kNames.begin(), kNames.end(), named->key) - kNames.begin());
   for (const MapEntry& entry : map.AsMap()) {
-    if (&entry == named || entry.key == "when") continue;
+    if (&entry == named || entry.key == "when" || entry.key == "guess") continue;
     if (entry.key == "weights" && domain.kind_ == Kind::kChoice) continue;
     return InvalidAt(entry.key_place,
                      "'" + entry.key + "' cannot stand beside '" + named->key + "'" +
@@ -150,6 +150,8 @@ Result<Domain> Domain::Parse(const Value& map) {
   }
   const Status status = domain.is_list() ? domain.ReadList(map) : domain.ReadNumbers(named->value);
   if (!status.ok()) return status;
+  const Value* const guess = map.Find("guess");
+  if (guess != nullptr) TUNE_RETURN_IF_ERROR(domain.ReadGuess(*guess));
   return domain;
 }
 
@@ -197,6 +199,16 @@ Status Domain::ReadWeights(const Value& weights) {
   }
   values_ = std::move(possible);
   return OkStatus();
+}
+
+Status Domain::ReadGuess(const Value& guess) {
+  if (kind_ == Kind::kGridSearch) {
+    return InvalidAt(guess.place, "guess: grid_search tries every value; a guess changes nothing");
+  }
+  guess_ = OwnValue(guess);
+  if (guess_) return OkStatus();
+  return InvalidAt(guess.place, "guess: read " + Shown(guess) +
+                                    ", which is not in the parameter's domain, " + ToText());
 }
 
 Status Domain::ReadNumbers(const Value& arguments) {

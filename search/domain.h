@@ -66,11 +66,13 @@ class Domain {
   // "uniform", "quniform", ...
   static std::span<const std::string_view> Names();
 
-  // `map`: {uniform: [0, 1]}, {choice: [a, b], weights: [1, 2]}; `when` is not looked at. Errors
-  // carry "line:column: ".
+  // `map`: {uniform: [0, 1]}, {choice: [a, b], weights: [1, 2]}, {uniform: [0, 1], guess: 0.3};
+  // `when` is not looked at. Errors carry "line:column: ".
   static Result<Domain> Parse(const Value& map);
 
   Kind kind() const { return kind_; }
+  // The domain's own value about which a person believes the best one lies (search/belief.h).
+  const std::optional<Value>& guess() const { return guess_; }
   std::string_view name() const;
   // As a space file writes it, long lists cut: "uniform: [0, 0.5]".
   std::string ToText() const;
@@ -106,6 +108,7 @@ class Domain {
  private:
   Status ReadList(const Value& map);
   Status ReadWeights(const Value& weights);
+  Status ReadGuess(const Value& guess);
   Status ReadNumbers(const Value& arguments);
   Status SetGrid(const Value& arguments);
   Status SetIntegerGrid(const Value& arguments);
@@ -138,6 +141,7 @@ class Domain {
   double step_divisor_ = 1;
   std::vector<Value> values_;
   std::vector<double> cumulative_;  // Of the weights; empty: all alike.
+  std::optional<Value> guess_;
 };
 
 }  // namespace tune

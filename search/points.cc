@@ -158,6 +158,35 @@ Result<std::vector<Configuration>> ReadPoints(const Value& points, const SearchS
   return read;
 }
 
+Result<std::optional<Configuration>> GuessesOf(const SearchSpace& space) {
+  const auto& parameters = space.parameters();
+  GivenValues values(parameters.size());
+  const auto holds = [&](const Condition& condition) {
+    const auto* const constant = std::get_if<Value>(&parameters[condition.parent].content);
+    if (constant != nullptr) return condition.Holds(*constant);
+    return values[condition.parent] && condition.Holds(*values[condition.parent]);
+  };
+  const SpaceParameter* first = nullptr;
+  for (const size_t i : space.choosing_order()) {
+    const auto* const domain = std::get_if<Domain>(&parameters[i].content);
+    if (domain == nullptr || !domain->guess()) continue;
+    const auto& conditions = parameters[i].conditions;
+    if (!std::all_of(conditions.begin(), conditions.end(), holds)) continue;
+    values[i] = domain->guess();
+    if (first == nullptr) first = &parameters[i];
+  }
+  if (first == nullptr) return std::optional<Configuration>();
+  Configuration configuration;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i]) configuration.Set(parameters[i].name, *values[i]);
+  }
+  if (IsSatisfiable(space, values)) return std::optional(std::move(configuration));
+  return InvalidAt(first->place,
+                   "guess: the constraints allow no configuration that has the guesses " +
+                       ToJson(configuration.ToNested()) +
+                       "; leave one out, or loosen the constraints");
+}
+
 GivenValues GivenBy(const Configuration& configuration, const SearchSpace& space) {
   GivenValues given;
   for (const SpaceParameter& parameter : space.parameters()) {

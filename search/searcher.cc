@@ -19,6 +19,7 @@
 #include "search/grid.h"
 #include "search/grid_searcher.h"
 #include "search/nsga2_searcher.h"
+#include "search/points.h"
 #include "search/points_searcher.h"
 #include "search/random_searcher.h"
 #include "search/repeat_searcher.h"
@@ -110,6 +111,14 @@ void TellHistory(const std::vector<EarlierTrial>& history, size_t objective_coun
   }
 }
 
+// A grid is gone through wholly, whatever a person believes.
+bool TriesAll(const Algorithm& algorithm, const SearchProblem& problem) {
+  const Result<Grid> grid = Grid::OfGridSearch(problem.space);
+  if (algorithm.name == kGrid || !grid.ok() || !grid->is_trivial()) return true;
+  if (algorithm.make != MakeAutoSearcher) return false;
+  return ChooseAlgorithm(problem).search.Find("algorithm")->AsString() == kGrid;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, SearchProblem problem) {
@@ -119,6 +128,10 @@ Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, SearchProble
   // The searcher itself does not know of them (and it may be made by way of another one).
   std::vector<Configuration> points = std::exchange(problem.points, {});
   const std::vector<EarlierTrial> history = std::exchange(problem.history, {});
+  if (std::exchange(problem.begins_with_guesses, false) && !TriesAll(algorithm, problem)) {
+    TUNE_ASSIGN_OR_RETURN(auto guesses, GuessesOf(problem.space));
+    if (guesses) points.push_back(*std::move(guesses));
+  }
   const Value own_options = WithoutCommonOptions(search);
   TUNE_ASSIGN_OR_RETURN(auto searcher, algorithm.make(own_options, problem));
   const SearchSpace& space = problem.space;

@@ -62,6 +62,8 @@ struct SearchProblem {
   // The rules of `auto`: false for a sweep that was begun when it took gp for few numbers and one
   // objective alone.
   bool auto_favours_gp = true;
+  // Whether the guesses beside the domains are tried first; not by a searcher within another.
+  bool begins_with_guesses = true;
   // `unique` was asked for: what an earlier sweep tried is not tried again either.
   bool is_unique = false;
 };

@@ -205,6 +205,8 @@ Value Parameter() {
     Value properties = Value::MakeMap();
     properties.Set(domain, std::move(values));
     properties.Set("when", Object({{"type", "object"}}));
+    // One of its values: what the best one is believed to be.
+    if (domain != "grid_search") properties.Set("guess", Object({}));
     if (domain == "choice") {
       properties.Set("weights", Object({{"type", "array"}, {"items", Type("number")}}));
     }

@@ -20,72 +20,72 @@ _READ_MAX = 60  # Characters of what was read, in an error.
 
 
 class Domain(Dict[str, Any]):
-    """What a parameter may be, as a space file has it: {"uniform": [0, 1]}."""
+    """What a parameter may be, as a space file has it: {"uniform": [0, 1]}, {"loguniform": [1e-5, 0.1], "guess": 3e-4}."""
 
 
-def uniform(low: Number, high: Number, *, when: When = None) -> Domain:
+def uniform(low: Number, high: Number, *, when: When = None, guess: Any = None) -> Domain:
     """A float from [low, high), every value as likely."""
-    return _domain("uniform", [low, high], when)
+    return _domain("uniform", [low, high], when, guess)
 
 
-def quniform(low: Number, high: Number, q: Number, *, when: When = None) -> Domain:
+def quniform(low: Number, high: Number, q: Number, *, when: When = None, guess: Any = None) -> Domain:
     """A multiple of `q` from low to high, both ends too, each as likely."""
-    return _domain("quniform", [low, high, q], when)
+    return _domain("quniform", [low, high, q], when, guess)
 
 
-def loguniform(low: Number, high: Number, *, when: When = None) -> Domain:
+def loguniform(low: Number, high: Number, *, when: When = None, guess: Any = None) -> Domain:
     """A float from [low, high), every order of magnitude as likely; low above 0."""
-    return _domain("loguniform", [low, high], when)
+    return _domain("loguniform", [low, high], when, guess)
 
 
-def qloguniform(low: Number, high: Number, q: Number, *, when: When = None) -> Domain:
+def qloguniform(low: Number, high: Number, q: Number, *, when: When = None, guess: Any = None) -> Domain:
     """A multiple of `q` from low to high, as likely as its cell on the scale of logarithms."""
-    return _domain("qloguniform", [low, high, q], when)
+    return _domain("qloguniform", [low, high, q], when, guess)
 
 
-def randint(low: int, high: int, *, when: When = None) -> Domain:
+def randint(low: int, high: int, *, when: When = None, guess: Any = None) -> Domain:
     """An integer from low to high - 1, each as likely."""
-    return _domain("randint", [low, high], when)
+    return _domain("randint", [low, high], when, guess)
 
 
-def qrandint(low: int, high: int, q: int, *, when: When = None) -> Domain:
+def qrandint(low: int, high: int, q: int, *, when: When = None, guess: Any = None) -> Domain:
     """A multiple of `q` from low to high, both ends too, each as likely."""
-    return _domain("qrandint", [low, high, q], when)
+    return _domain("qrandint", [low, high, q], when, guess)
 
 
-def lograndint(low: int, high: int, *, when: When = None) -> Domain:
+def lograndint(low: int, high: int, *, when: When = None, guess: Any = None) -> Domain:
     """An integer from low to high - 1, every order of magnitude as likely; low from 1."""
-    return _domain("lograndint", [low, high], when)
+    return _domain("lograndint", [low, high], when, guess)
 
 
-def qlograndint(low: int, high: int, q: int, *, when: When = None) -> Domain:
+def qlograndint(low: int, high: int, q: int, *, when: When = None, guess: Any = None) -> Domain:
     """A multiple of `q` from low to high, as likely as its cell on the scale of logarithms."""
-    return _domain("qlograndint", [low, high, q], when)
+    return _domain("qlograndint", [low, high, q], when, guess)
 
 
-def randn(mean: Number = 0.0, sd: Number = 1.0, *, when: When = None) -> Domain:
+def randn(mean: Number = 0.0, sd: Number = 1.0, *, when: When = None, guess: Any = None) -> Domain:
     """A float of the normal distribution."""
-    return _domain("randn", [mean, sd], when)
+    return _domain("randn", [mean, sd], when, guess)
 
 
-def qrandn(mean: Number, sd: Number, q: Number, *, when: When = None) -> Domain:
+def qrandn(mean: Number, sd: Number, q: Number, *, when: When = None, guess: Any = None) -> Domain:
     """A multiple of `q`, as likely as its cell under the normal distribution."""
-    return _domain("qrandn", [mean, sd, q], when)
+    return _domain("qrandn", [mean, sd, q], when, guess)
 
 
 def choice(
-    *options: Any, weights: Optional[Sequence[Number]] = None, when: When = None
+    *options: Any, weights: Optional[Sequence[Number]] = None, when: When = None, guess: Any = None
 ) -> Domain:
     """One of the options, `choice(16, 64)` or `choice([16, 64])`; with weights as likely as those say."""
-    domain = _domain("choice", _options(options), when)
+    domain = _domain("choice", _options(options), when, guess)
     if weights is not None:
         domain["weights"] = plain(_as_list(weights), "weights")
     return domain
 
 
-def ordinal(*options: Any, when: When = None) -> Domain:
+def ordinal(*options: Any, when: When = None, guess: Any = None) -> Domain:
     """One of the options, which have an order: neighbours are alike."""
-    return _domain("ordinal", _options(options), when)
+    return _domain("ordinal", _options(options), when, guess)
 
 
 def grid_search(*options: Any, when: When = None) -> Domain:
@@ -98,10 +98,13 @@ def const(value: Any, *, when: When = None) -> Domain:
     return _domain("const", value, when)
 
 
-def _domain(name: str, value: Any, when: When) -> Domain:
+def _domain(name: str, value: Any, when: When, guess: Any = None) -> Domain:
+    """`guess`: one of the domain's values, near which the best one is believed to be."""
     domain = Domain({name: plain(value, name)})
     if when is not None:
         domain["when"] = plain(when, "when")
+    if guess is not None:
+        domain["guess"] = plain(guess, "guess")
     return domain
 
 

@@ -22,7 +22,9 @@ constexpr size_t kClimbCount = 4;     // How many of them climb.
 }  // namespace
 
 AcquisitionSearch::AcquisitionSearch(const UnitSpace& space)
-    : space_(space), sobol_(std::min(space.size(), SobolSequence::kDimensionsMax)) {
+    : space_(space),
+      beliefs_(space),
+      sobol_(std::min(space.size(), SobolSequence::kDimensionsMax)) {
   for (size_t d = 0; d < space.size(); ++d) {
     const Domain& domain = space.domain(d);
     is_category_.push_back(!domain.is_ordered());
@@ -66,6 +68,9 @@ std::vector<AcquisitionSearch::Candidate> AcquisitionSearch::CandidatesAt(
         is_apart[static_cast<Index>(i)] && space_.space().Allows(candidates[i].configuration);
     candidates[i].value =
         counts ? values[static_cast<Index>(i)] : -std::numeric_limits<double>::infinity();
+    if (aim.belief > 0) {
+      candidates[i].value += aim.belief * beliefs_.LogDensity(candidates[i].cells);
+    }
   }
   return candidates;
 }
@@ -109,6 +114,19 @@ std::vector<VectorXd> AcquisitionSearch::Scattered(const std::vector<VectorXd>& 
   return units;
 }
 
+double AcquisitionSearch::ValueAt(const Aim& aim, const Candidate& candidate, const VectorXd& point,
+                                  VectorXd& slope) const {
+  double value = aim.acquisition.ValueWithSlope(point, slope);
+  for (size_t d = 0; aim.belief > 0 && d < space_.size(); ++d) {
+    if (beliefs_.Of(d) == nullptr || !candidate.cells[d] || is_category_[d]) continue;
+    const auto at = static_cast<Index>(d);
+    const Belief::LogSlope believed = beliefs_.Of(d)->LogDensity(point[at]);
+    value += aim.belief * believed.value;
+    slope[at] += aim.belief * believed.slope;
+  }
+  return value;
+}
+
 void AcquisitionSearch::Climb(const Aim& aim, Candidate& candidate) const {
   VectorXd x = PointOf(candidate.cells);
   VectorXd lower = x;
@@ -121,7 +139,7 @@ void AcquisitionSearch::Climb(const Aim& aim, Candidate& candidate) const {
   if (lower == upper) return;
   const VectorXd start = x;
   const auto loss = [&](const VectorXd& point, VectorXd& gradient) {
-    const double value = aim.acquisition.ValueWithSlope(point, gradient);
+    const double value = ValueAt(aim, candidate, point, gradient);
     gradient = -gradient;
     return -value;
   };

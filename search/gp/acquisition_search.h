@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/random.h"
+#include "search/belief.h"
 #include "search/gp/acquisition.h"
 #include "search/gp/gaussian_process.h"
 #include "search/sobol_sequence.h"
@@ -26,12 +27,14 @@ class AcquisitionSearch {
   explicit AcquisitionSearch(const UnitSpace& space);
 
   const CategoryFlags& is_category() const { return is_category_; }
+  const Beliefs& beliefs() const { return beliefs_; }
   Eigen::VectorXd PointOf(const UnitCells& cells) const;
 
   // What one suggestion looks for.
   struct Aim {
     const Acquisition& acquisition;
     std::vector<Eigen::VectorXd> pending = {};  // Where trials run that will tell as much.
+    double belief = 0;                          // The weight of what a person guessed; 0: none.
   };
 
   // Configurations that the constraints allow, apart from the pending ones, the most promising
@@ -54,8 +57,12 @@ class AcquisitionSearch {
   void Climb(const Aim& aim, Candidate& candidate) const;
   // Whether another value of some parameter was better.
   bool TryValues(const Aim& aim, Candidate& candidate) const;
+  // Of the point of `candidate` with other numbers: the acquisition, and what is believed.
+  double ValueAt(const Aim& aim, const Candidate& candidate, const Eigen::VectorXd& point,
+                 Eigen::VectorXd& slope) const;
 
   const UnitSpace& space_;
+  Beliefs beliefs_;
   SobolSequence sobol_;
   CategoryFlags is_category_;
   // Of a dimension with few values the middles of their cells: they are tried, others climb.

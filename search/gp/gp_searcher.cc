@@ -116,6 +116,7 @@ class GpSearcher final : public Searcher {
   LossPoint ReferenceOf(LossPoints seen) const;
   std::vector<LevelTable> TablesOf(const std::vector<int64_t>& levels) const;
   Points PointsOf(size_t count) const;
+  double WeightOfBeliefs() const;
   // A trial has brought its first result.
   void CountResult();
 
@@ -194,6 +195,9 @@ std::optional<Configuration> GpSearcher::SuggestByStartup(TrialNumber number) co
   std::vector<double> point(observations_.space().size(), 0.5);
   for (size_t d = 0; d < sobol_.dimensions(); ++d) {
     point[d] = sobol_.ScrambledAt(d, static_cast<uint32_t>(number.value), seed_);
+    // Every other one, so that there is something to compare those about the guesses with.
+    const Belief* const belief = acquisition_.beliefs().Of(d);
+    if (belief != nullptr && number.value % 2 == 0) point[d] = belief->Quantile(point[d]);
   }
   Configuration configuration = observations_.space().At(point);
   if (!IsFresh(configuration)) return std::nullopt;
@@ -370,6 +374,22 @@ LossPoint GpSearcher::ReferenceOf(LossPoints seen) const {
   return reference;
 }
 
+// Of several objectives the mean of what each of them says.
+double GpSearcher::WeightOfBeliefs() const {
+  double sum = 0;
+  for (size_t k = 0; k < objective_count(); ++k) {
+    std::vector<double> log_densities;
+    std::vector<double> losses;
+    for (const ObservedTrial& trial : observations_.trials()) {
+      if (trial.losses.empty() || std::isnan(trial.losses[k])) continue;
+      log_densities.push_back(acquisition_.beliefs().LogDensity(trial.cells));
+      losses.push_back(objective_count() == 1 ? trial.ranked_loss() : trial.losses[k]);
+    }
+    sum += Beliefs::WeightOf(log_densities, losses);
+  }
+  return sum / static_cast<double>(objective_count());
+}
+
 std::optional<Configuration> GpSearcher::SuggestByModel(TrialNumber number) {
   const Points points = PointsOf(observations_.trials().size());
   if (models_.empty()) MakeModels(points);
@@ -386,6 +406,7 @@ std::optional<Configuration> GpSearcher::SuggestByModel(TrialNumber number) {
     return points.row(static_cast<Index>(trial));
   };
   for (const size_t trial : outlook.pending) aim.pending.push_back(point_of(trial));
+  if (!acquisition_.beliefs().is_empty()) aim.belief = WeightOfBeliefs();
   std::vector<Eigen::VectorXd> incumbents;
   for (const size_t trial : outlook.incumbents) incumbents.push_back(point_of(trial));
   const KeyedRandom random(seed_, "gp", static_cast<uint64_t>(number.value));

@@ -16,6 +16,8 @@
 //   noise lets them be (augmented expected improvement).
 // - Trials that were stopped early teach what they can: one more process for each level of
 //   training (`fidelity`). What is improved on is the best of a whole training.
+// - Guesses (search/belief.h) draw the first trials to them, and then weigh the less the more is
+//   known.
 // - No configuration is tried twice; a space of which every one was had is exhausted.
 //
 // The parameters of the processes are fitted anew when the number of trials with results has grown

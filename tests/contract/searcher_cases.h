@@ -49,6 +49,10 @@ inline constexpr char kTightSpace[] =
     R"({"a": {"randint": [0, 49]}, "b": {"qrandint": [0, 480, 10]}})";
 inline constexpr char kTightConstraints[] = R"(["b / 10 + a == 18"])";
 
+inline constexpr char kGuessedSpace[] =
+    R"({"lr": {"loguniform": [1e-5, 1e-1], "guess": 1e-3}, "n": {"randint": [0, 99], "guess": 98},
+        "kind": {"choice": ["a", "b"], "guess": "b"},
+        "y": {"uniform": [0, 1], "guess": 0.5, "when": {"kind": "a"}}, "free": {"uniform": [0, 1]}})";
 inline constexpr char kSinglePoint[] = R"({"x": {"randint": [3, 4]}, "c": {"a": 1}})";
 
 // An algorithm's cases. `counts_only`: it cannot search what is continuous.
@@ -62,6 +66,7 @@ inline std::vector<SearcherCase> CasesOf(const std::string& name, const std::str
   if (counts_only) return cases;
   cases.push_back({name + "_mixed", search, kMixedSpace, is_ordered});
   cases.push_back({name + "_conditional", search, kConditionalSpace, is_ordered});
+  cases.push_back({name + "_guessed", search, kGuessedSpace, is_ordered});
   cases.push_back({name + "_constrained", search, kConstrainedSpace, is_ordered, kConstraints});
   cases.push_back({name + "_points",
                    search,

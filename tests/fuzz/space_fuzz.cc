@@ -91,6 +91,8 @@ tune::FuzzStart tune::StartOfFuzz() {
        R"({"lr":{"loguniform":[1e-4,1]},"k":{"choice":["a","b"]},"m":{"uniform":[0,1],"when":{"k":"a"}}})",
        R"({"k":{"choice":["sgd","adam"]},"sgd":{"when":{"k":"sgd"},"m":{"qrandn":[0,1,0.5]}}}
 ["k == 'adam' or sgd.m < 1"])",
+       R"({"x":{"uniform":[0,1],"guess":0.5},"n":{"randint":[0,9],"guess":3},"c":{"choice":["a",1],"guess":"a"}}
+["x + n <= 9"])",
        R"({"o":{"ordinal":[1,2,4,8]},"l":{"lograndint":[1,65]},"q":{"quniform":[0,0.8,0.2]},"f":3}
 null
 [{"o":4,"l":8,"q":0.4}])",
