@@ -58,7 +58,7 @@ TEST(Belief, IsADensityThatIsHighestAtTheGuess) {
   for (const std::string& json : kGuessed) {
     const Domain domain = Make(json);
     const Belief belief(domain);
-    constexpr int kSteps = 20'000;
+    constexpr int kSteps = 30'000;
     double mass = 0;
     double highest = 0;
     double at = 0;
@@ -68,7 +68,7 @@ TEST(Belief, IsADensityThatIsHighestAtTheGuess) {
       mass += density / kSteps;
       if (density > highest) highest = density, at = x;
     }
-    EXPECT_NEAR(mass, 1, 1e-6) << json;
+    EXPECT_NEAR(mass, 1, 1e-4) << json;
     const UnitCell cell = *domain.ToUnit(*domain.guess());
     EXPECT_GE(at, cell.lo - 1e-4) << json;
     EXPECT_LE(at, cell.hi + 1e-4) << json;
@@ -79,7 +79,7 @@ TEST(Belief, IsADensityThatIsHighestAtTheGuess) {
 TEST(Belief, TheQuantileUndoesTheMassBelow) {
   for (const std::string& json : kGuessed) {
     const Belief belief(Make(json));
-    constexpr int kSteps = 20'000;
+    constexpr int kSteps = 30'000;
     double mass = 0;
     for (int i = 0; i < kSteps; ++i) {
       if (i % 1000 == 500) {
@@ -127,7 +127,7 @@ TEST(Guess, IsAValueOfTheDomainOrAnError) {
        "guess: read 3, which is not in the parameter's domain, loguniform: [1e-05, 0.1]"},
       {R"({"randint": [0, 9], "guess": 9})", "not in the parameter's domain"},
       {R"({"randint": [0, 9], "guess": 1.5})", "not in the parameter's domain"},
-      {R"({"choice": ["a", "b"], "guess": "c"})", "read \"c\", which is not in"},
+      {R"({"choice": ["a", "b"], "guess": "c"})", "read 'c', which is not in"},
       {R"({"choice": ["a", "b"], "weights": [0, 1], "guess": "a"})",
        "not in the parameter's domain"},
       {R"({"uniform": [0, 1], "guess": [0.1, 0.2]})", "not in the parameter's domain"},
@@ -147,7 +147,7 @@ TEST(Guess, TheFirstTrialHasAllThatCanExistSideBySide) {
           "free": {"randint": [0, 9]}})");
   const auto guesses = GuessesOf(space);
   ASSERT_TRUE(guesses.ok() && *guesses);
-  EXPECT_EQ(Text(*guesses), R"({"m": 0.9, "kind": "sgd"})");
+  EXPECT_EQ(Text(*guesses), R"({"m":0.9,"kind":"sgd"})");
   for (const char* const algorithm : {"random", "sobol", "tpe", "gp", "cmaes", "auto"}) {
     const auto searcher =
         MakeSearch(R"({"algorithm": ")" + std::string(algorithm) + R"("})", space);
@@ -163,9 +163,9 @@ TEST(Guess, ComesAfterThePoints) {
   const auto points = ReadPoints(*ParseJson(R"([{"x": 0.75}])"), space);
   for (const char* const search : {R"({"algorithm": "random"})", R"({"algorithm": "gp"})"}) {
     const auto searcher = MakeSearch(search, space, *points);
-    EXPECT_EQ(Text(searcher->Suggest(TrialNumber{0})), R"({"x": 0.75})");
-    EXPECT_EQ(Text(searcher->Suggest(TrialNumber{1})), R"({"x": 0.25})");
-    EXPECT_NE(Text(searcher->Suggest(TrialNumber{2})), R"({"x": 0.25})");
+    EXPECT_EQ(Text(searcher->Suggest(TrialNumber{0})), R"({"x":0.75})");
+    EXPECT_EQ(Text(searcher->Suggest(TrialNumber{1})), R"({"x":0.25})");
+    EXPECT_NE(Text(searcher->Suggest(TrialNumber{2})), R"({"x":0.25})");
   }
 }
 
@@ -174,7 +174,7 @@ TEST(Guess, AGridIsGoneThroughWhollyAndInOrder) {
   for (const char* const search : {R"({"algorithm": "grid"})", R"({"algorithm": "auto"})"}) {
     const auto searcher = MakeSearch(search, space);
     for (int64_t n = 0; n < 4; ++n) {
-      EXPECT_EQ(Text(searcher->Suggest(TrialNumber{n})), R"({"n": )" + std::to_string(n) + "}");
+      EXPECT_EQ(Text(searcher->Suggest(TrialNumber{n})), R"({"n":)" + std::to_string(n) + "}");
     }
     EXPECT_EQ(TrialCount(*ParseJson(search), space, 4), 4);
   }
@@ -189,7 +189,7 @@ TEST(Guess, GuessesThatTheConstraintsForbidAreAnError) {
   EXPECT_THAT(
       made.status().message(),
       HasSubstr(
-          R"(guess: the constraints allow no configuration that has the guesses {"a": 8, "b": 8})"));
+          R"(guess: the constraints allow no configuration that has the guesses {"a":8,"b":8})"));
 }
 
 TEST(Guess, DrawsTheFirstTrialsOfGpAndIsForgottenWhereItIsWrong) {
