@@ -10,14 +10,14 @@
 #include <string_view>
 #include <utility>
 
+#include "trial_runner/package/trial_files.h"
+
 namespace tune {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr int kListedDepthMax = 8;
-// Of trial_runner/worker/checkpoint_place.h.
-constexpr std::string_view kCheckpointPrefix = "checkpoint_";
 // What lies beside the sweeps' folders: where a living tuner is asked for things, and its keys.
 constexpr std::string_view kControlSocket = "control.sock";
 constexpr std::string_view kKeys = "tls";
@@ -81,11 +81,6 @@ const char* GivenUpAs(const std::string& within, const KnownTrial& trial) {
   return nullptr;
 }
 
-// A name that trainables of ours give a checkpoint, whole or on the way.
-bool IsCheckpointName(const std::string& within) {
-  return within.find('/') == std::string::npos && within.starts_with(kCheckpointPrefix);
-}
-
 bool IsOver(const KnownTrial& trial) {
   return trial.status == TrialStatus::kTerminated || trial.status == TrialStatus::kError;
 }
@@ -98,7 +93,7 @@ std::string WhyGarbageOfTrial(const FoundArtifact& found, const std::string& wit
   if (const char* const state = GivenUpAs(within, trial)) {
     return std::string("its checkpoint is ") + state;
   }
-  if (!found.is_folder || !IsCheckpointName(within)) return std::string();
+  if (!found.is_folder || !IsOwnCheckpoint(within)) return std::string();
   return within.ends_with(".tmp") ? "a checkpoint that was never finished"
                                   : "a checkpoint that no trial told of";
 }

@@ -153,12 +153,14 @@ Result<std::string> DurableFolder::Commit() {
                      Numbered(name_, kSameNameMax) + " are taken");
 }
 
-void RemoveAbandonedFolders(const std::string& parent) {
+void RemoveAbandonedFolders(const std::string& parent,
+                            const std::function<bool(std::string_view name)>& is_ours) {
   std::vector<std::string> found;
   std::error_code error;
   for (fs::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
     const std::string path = it->path().string();
-    if (path.ends_with(kTemporarySuffix)) found.push_back(path);
+    if (!path.ends_with(kTemporarySuffix)) continue;
+    if (!is_ours || is_ours(it->path().filename().string())) found.push_back(path);
   }
   for (const std::string& path : found) RemoveIfAbandoned(path);
 }

@@ -19,6 +19,7 @@
 // Thread rule: one thread an object; any number of processes may write into one parent.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,6 +70,7 @@ class DurableFolder {
 
 // Removes the ".tmp" folders in `parent` that nobody writes any more. What cannot be looked at or
 // removed stays: it harms nobody.
-void RemoveAbandonedFolders(const std::string& parent);
+void RemoveAbandonedFolders(const std::string& parent,
+                            const std::function<bool(std::string_view name)>& is_ours = {});
 
 }  // namespace tune

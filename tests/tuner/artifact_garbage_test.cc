@@ -111,6 +111,22 @@ TEST(ArtifactGarbage, ACheckpointUnderATrialsOwnNameIsRemovedOnlyWhenItsRowSaysS
       ElementsAre("s/0/models/a.bin"));
 }
 
+TEST(ArtifactGarbage, WhatAProgramCallsACheckpointIsItsOwn) {
+  const std::vector<FoundArtifact> found = {Folder("s"),
+                                            Folder("s/0"),
+                                            Folder("s/0/checkpoint_best"),
+                                            Folder("s/0/checkpoint_epoch_3"),
+                                            Folder("s/0/checkpoint_12"),
+                                            Folder("s/0/checkpoint_000012_best"),
+                                            Folder("s/0/checkpoint_best.tmp"),
+                                            Folder("s/0/checkpoint_000012"),
+                                            Folder("s/0/checkpoint_000012.2-3"),
+                                            Folder("s/0/checkpoint_1000012.2.tmp")};
+  EXPECT_THAT(Paths(FindGarbage(found, OneTrial(TrialStatus::kTerminated), kNow)),
+              ElementsAre("s/0/checkpoint_000012", "s/0/checkpoint_000012.2-3",
+                          "s/0/checkpoint_1000012.2.tmp"));
+}
+
 TEST(ArtifactGarbage, FoldersOfDeletedSweepsAndOfTrialsThatAreNoneGoWhole) {
   KnownSweeps sweeps = OneTrial(TrialStatus::kTerminated);
   EXPECT_THAT(FindGarbage({Folder("gone"), Folder("gone/0"), File("gone/0/attempt_1.log"),

@@ -8,6 +8,7 @@
 
 #include "core/posix/disk_room.h"
 #include "core/posix/durable_folder.h"
+#include "trial_runner/package/trial_files.h"
 
 namespace tune {
 namespace {
@@ -58,7 +59,7 @@ Status CheckpointPlace::Prepare() {
     // One that may not be read was not made by us.
     if (!synced.ok() && synced.code() != StatusCode::kInvalidArgument) return synced;
   }
-  RemoveAbandonedFolders(folder_);
+  RemoveAbandonedFolders(folder_, IsOwnCheckpoint);
   is_prepared_ = true;
   return OkStatus();
 }
