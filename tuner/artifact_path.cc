@@ -21,9 +21,8 @@ std::optional<std::string> WithinTrialFolder(std::string_view path, std::string_
                                              int64_t trial) {
   const std::string folder = "/" + std::string(experiment) + "/" + std::to_string(trial) + "/";
   const size_t begin = path.rfind(folder);
-  if (begin == std::string_view::npos || path.find("/..") != std::string_view::npos) {
-    return std::nullopt;
-  }
+  const bool leads_back = path.find("/../") != std::string_view::npos || path.ends_with("/..");
+  if (begin == std::string_view::npos || leads_back) return std::nullopt;
   const std::string_view rest = path.substr(begin + folder.size());
   return rest.empty() ? std::nullopt : std::optional<std::string>(rest);
 }

@@ -22,6 +22,12 @@ TEST(ArtifactPath, WhatIsNoTrialsIsLeftAsItIs) {
   EXPECT_EQ(WithinTrialFolder("/a/s/3/../../etc", "s", 3), std::nullopt);
 }
 
+TEST(ArtifactPath, ANameMayBeginWithTwoDots) {
+  EXPECT_EQ(WithinTrialFolder("/x/..a/0/checkpoint_000001", "..a", 0), "checkpoint_000001");
+  EXPECT_EQ(WithinTrialFolder("/mnt/..data/tune.artifacts/s/0/c", "s", 0), "c");
+  EXPECT_EQ(WithinTrialFolder("/a/s/3/x/..", "s", 3), std::nullopt);
+}
+
 TEST(ArtifactPath, TheFolderIsNamedAfterTheDatabase) {
   EXPECT_EQ(ArtifactsDirOf("/data/sweeps/tune.db"), "/data/sweeps/tune.artifacts");
   EXPECT_EQ(ArtifactsDirOf("/data/x/../y.v2.db"), "/data/y.v2.artifacts");
