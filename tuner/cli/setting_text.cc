@@ -1,11 +1,31 @@
 #include "tuner/cli/setting_text.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "core/nearest_name.h"
 #include "tuner/cli/text_table.h"
 
 namespace tune {
+
+namespace {
+
+// Workers learn the others when they join.
+Result<std::string> OfCheckpoints(const std::string& text) {
+  static constexpr std::string_view kNames[] = {"every", "keep", "keep_best", "disk_budget"};
+  const size_t dot = text.find('.') + 1;
+  const std::string name = text.substr(dot, text.find('=') - dot);
+  if (std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames)) return text;
+  return InvalidArgument("tune set: read '" + Printable(text) +
+                         "', expected every, keep, keep_best or disk_budget of checkpoint" +
+                         DidYouMean(name, kNames) +
+                         "; what workers are told of it can change between two runs of the tuner "
+                         "alone: stop it with Ctrl-C, then tune resume --set " +
+                         Printable(text));
+}
+
+}  // namespace
 
 // What a worker was told when it joined does not change while the sweep goes on.
 Result<std::string> FullSetting(const std::string& text) {
@@ -28,7 +48,7 @@ Result<std::string> FullSetting(const std::string& text) {
   const std::string key = text.substr(0, text.find_first_of(".="));
   for (const Section& section : kSections) {
     if (key != section.name) continue;
-    if (equals > key.size()) return text;
+    if (equals > key.size()) return key == "checkpoint" ? OfCheckpoints(text) : text;
     return InvalidArgument(place + "one setting of " + key + ", as " + key +
                            ".NAME=VALUE; the names are " + std::string(section.settings));
   }
@@ -40,8 +60,8 @@ Result<std::string> FullSetting(const std::string& text) {
   for (const std::string_view section : kNeedsResume) {
     if (key != section) continue;
     return InvalidArgument("tune set: " + key +
-                           " can change between two runs of the tuner: tune "
-                           "stop it with Ctrl-C, then tune resume --set " +
+                           " can change between two runs of the tuner: stop "
+                           "it with Ctrl-C, then tune resume --set " +
                            text);
   }
   static constexpr std::string_view kLimits[] = {"max_concurrent", "sweep_time",    "trial_time",
