@@ -115,6 +115,7 @@ void Sweep::On(const ErroredRetried&) {
     trial.row.finished_at.reset();
     --error_count_;
     scheduler_->OnTrialAdded(trial.row.number);
+    no_more_trials_said_ = false;  // To a scheduler, one that is added may not be the last.
     FollowOrders();
     RemoveCheckpoints(retention_.OnTrialReopened(trial.row.number));
     if (!trial.resume_path.empty()) GoOnFromLatest(trial);

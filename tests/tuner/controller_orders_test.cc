@@ -158,6 +158,18 @@ TEST(ControllerOrders, TheSchedulerHearsOnceThatNoTrialFollowsAndAgainAfterAnExt
   EXPECT_EQ(sweep.told.no_more_trials, 2);
 }
 
+TEST(ControllerOrders, TheSchedulerHearsAgainThatNoTrialFollowsOnceAFailedOneIsRetried) {
+  Sweep sweep({Order::Kind::kResume, kFirst}, 9, 2);
+  ControllerWorld& world = sweep.world;
+  const WorkerId worker = world.Join(1);
+  sweep.PauseAtOnce(worker, kFirst);
+  world.Apply({world.End(worker, kSecond, Outcome::kCrashed, "exit status 1")});
+  EXPECT_EQ(world.trials.at(kSecond).status, TrialStatus::kError);
+  EXPECT_EQ(sweep.told.no_more_trials, 1);
+  world.Apply({ErroredRetried{}});
+  EXPECT_EQ(sweep.told.no_more_trials, 2);
+}
+
 TEST(ControllerOrders, WhatIsPausedForGoodDoesNotKeepTheSweepFromItsEnd) {
   Sweep sweep({Order::Kind::kResume, kFirst}, 9, 2);
   ControllerWorld& world = sweep.world;
