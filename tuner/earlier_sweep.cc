@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -58,6 +60,8 @@ Result<std::map<TrialNumber, std::vector<EarlierTrial::Report>>> ReportsBefore(
   std::map<TrialNumber, std::vector<EarlierTrial::Report>> reports;
   for (const ReportRow& row : rows) {
     if (row.reported_at > before) continue;
+    // No searcher was told of an iteration that is not whole, and its row is written anew.
+    if (!row.decision && !row.value) continue;
     std::vector<EarlierTrial::Report>& of_trial = reports[row.trial];
     // An iteration reported again after a retry reached nobody.
     if (!of_trial.empty() && row.iteration <= of_trial.back().iteration) continue;
@@ -190,6 +194,63 @@ Result<EarlierSweep> ReadStudy(const Value& study, const ExperimentSpec& spec,
 
 namespace {
 
+// Of a stored sweep: which of the earlier one's trials had failed. Nothing where that was not
+// noted.
+std::optional<std::set<int64_t>> FailedIn(const Value* stored) {
+  const Value* const list =
+      stored != nullptr && stored->is_map() ? stored->Find("failed") : nullptr;
+  if (list == nullptr || !list->is_list()) return std::nullopt;
+  std::set<int64_t> failed;
+  for (const Value& number : list->AsList()) {
+    if (number.is_int()) failed.insert(number.AsInt());
+  }
+  return failed;
+}
+
+Status CheckSame(const StoredExperiment& earlier, const Value* stored) {
+  const Value* const began =
+      stored != nullptr && stored->is_map() ? stored->Find("began") : nullptr;
+  if (began == nullptr || *began == Value(earlier.created_at.us)) return OkStatus();
+  return InvalidArgument(
+      "from: the sweep '" + earlier.name +
+      "' that this one learned from was deleted, and another has its name; "
+      "what is there can be read, and a new sweep can go on from it: from: NAME");
+}
+
+Result<EarlierSweep> ReadEarlier(const ExperimentSpec& spec, const SearchSpace& space,
+                                 Instant before, Store& store, const Value* stored) {
+  if (spec.from.empty()) return EarlierSweep();
+  if (const Value* const study = StudyOf(spec)) return ReadStudy(*study, spec, space);
+  TUNE_ASSIGN_OR_RETURN(const StoredExperiment earlier, FindEarlier(spec, store));
+  TUNE_RETURN_IF_ERROR(CheckSame(earlier, stored));
+  TUNE_ASSIGN_OR_RETURN(const std::vector<TrialRow> trials, store.ReadTrials(earlier.id));
+  TUNE_ASSIGN_OR_RETURN(const auto suggestions, store.ReadSuggestions(earlier.id));
+  const std::map<TrialNumber, Configuration> configurations(suggestions.begin(), suggestions.end());
+  TUNE_ASSIGN_OR_RETURN(auto reports,
+                        ReportsBefore(before, spec, earlier.id, store, configurations));
+  const std::optional<std::set<int64_t>> noted = FailedIn(stored);
+  Gathering gathering(space);
+  Value failed = Value::MakeList();
+  for (const TrialRow& row : trials) {
+    EarlierTrial trial;
+    trial.reports = std::move(reports[row.number]);
+    trial.has_failed =
+        noted ? noted->contains(row.number.value)
+              : row.status == TrialStatus::kError && row.finished_at && *row.finished_at <= before;
+    if (trial.has_failed) failed.AsList().emplace_back(row.number.value);
+    const auto configuration = configurations.find(row.number);
+    if (configuration == configurations.end()) continue;
+    if (trial.reports.empty() && !trial.has_failed) continue;
+    gathering.Add(row.number, configuration->second, std::move(trial));
+  }
+  EarlierSweep sweep = gathering.Finish(earlier.name);
+  sweep.from = Value::MakeMap();
+  sweep.from.Set("sweep", Value(earlier.name));
+  sweep.from.Set("began", Value(earlier.created_at.us));
+  sweep.from.Set("failed", std::move(failed));
+  return sweep;
+}
+
 Result<EarlierSweep> NotEmpty(Result<EarlierSweep> sweep) {
   if (!sweep.ok() || !sweep->trials.empty() || sweep->note.empty()) return sweep;
   return InvalidArgument(sweep->note + "; leave `from` out to begin without");
@@ -199,7 +260,7 @@ Result<EarlierSweep> NotEmpty(Result<EarlierSweep> sweep) {
 
 Result<EarlierSweep> ReadEarlierAtStart(const ExperimentSpec& spec, const SearchSpace& space,
                                         Instant before, Store& store) {
-  return NotEmpty(ReadEarlierSweep(spec, space, before, store));
+  return NotEmpty(ReadEarlier(spec, space, before, store, /*stored=*/nullptr));
 }
 
 Status CheckStudy(const ExperimentSpec& spec, const SearchSpace& space) {
@@ -209,31 +270,24 @@ Status CheckStudy(const ExperimentSpec& spec, const SearchSpace& space) {
 
 const Value* StudyOf(const ExperimentSpec& spec) {
   const Value* const from = spec.document.is_map() ? spec.document.Find("from") : nullptr;
-  return from != nullptr && from->is_map() ? from : nullptr;
+  return from != nullptr && from->is_map() && from->Find("optuna") != nullptr ? from : nullptr;
+}
+
+std::string EarlierNameIn(const Value& document) {
+  const Value* from = document.is_map() ? document.Find("from") : nullptr;
+  if (from != nullptr && from->is_map()) from = from->Find("sweep");
+  return from != nullptr && from->is_string() ? from->AsString() : std::string();
+}
+
+Value WithEarlier(Value document, const EarlierSweep& earlier) {
+  if (!earlier.from.is_null()) document.Set("from", earlier.from);
+  return document;
 }
 
 Result<EarlierSweep> ReadEarlierSweep(const ExperimentSpec& spec, const SearchSpace& space,
                                       Instant before, Store& store) {
-  if (spec.from.empty()) return EarlierSweep();
-  if (const Value* const study = StudyOf(spec)) return ReadStudy(*study, spec, space);
-  TUNE_ASSIGN_OR_RETURN(const StoredExperiment earlier, FindEarlier(spec, store));
-  TUNE_ASSIGN_OR_RETURN(const std::vector<TrialRow> trials, store.ReadTrials(earlier.id));
-  TUNE_ASSIGN_OR_RETURN(const auto suggestions, store.ReadSuggestions(earlier.id));
-  const std::map<TrialNumber, Configuration> configurations(suggestions.begin(), suggestions.end());
-  TUNE_ASSIGN_OR_RETURN(auto reports,
-                        ReportsBefore(before, spec, earlier.id, store, configurations));
-  Gathering gathering(space);
-  for (const TrialRow& row : trials) {
-    EarlierTrial trial;
-    trial.reports = std::move(reports[row.number]);
-    trial.has_failed =
-        row.status == TrialStatus::kError && row.finished_at && *row.finished_at <= before;
-    const auto configuration = configurations.find(row.number);
-    if (configuration == configurations.end()) continue;
-    if (trial.reports.empty() && !trial.has_failed) continue;
-    gathering.Add(row.number, configuration->second, std::move(trial));
-  }
-  return gathering.Finish(earlier.name);
+  const Value* const stored = spec.document.is_map() ? spec.document.Find("from") : nullptr;
+  return ReadEarlier(spec, space, before, store, stored);
 }
 
 }  // namespace tune

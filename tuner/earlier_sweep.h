@@ -14,6 +14,12 @@
 //
 // A report is an iteration and a value for each objective; null: none.
 //
+// Of an earlier sweep what cannot be told from its rows any more, once it has gone on, is stored
+// likewise: when it began, since another one may have its name by then, and which of its trials had
+// failed.
+//
+//   from: {sweep: NAME, began: 1764478800000000, failed: [3, 7]}
+//
 // Thread rule: one thread, the store's.
 #pragma once
 
@@ -32,16 +38,24 @@ namespace tune {
 struct EarlierSweep {
   std::vector<EarlierTrial> trials;
   std::string note;  // For a person: how many there are, how many were left out and why.
+  Value from;        // Of an earlier sweep: what is to be stored in the place of its name.
 };
 
-// The map under `from`; null where the spec names a sweep, or nothing.
+// The map under `from` that names a study; null where the spec names a sweep, or nothing.
 const Value* StudyOf(const ExperimentSpec& spec);
+
+// The sweep's name under a spec's `from`, as a person writes it or as it is stored; empty: none.
+std::string EarlierNameIn(const Value& document);
+
+// What is stored of a new sweep: `document`, with what it learns from.
+Value WithEarlier(Value document, const EarlierSweep& earlier);
 
 // Nothing where the spec has no `from`. Only what was known before `before` counts, so that a
 // resumed sweep learns from the same trials however the earlier one went on. Configurations that do
 // not fit the space (FitToSpace) and trials that have neither reported nor failed are left out.
-// Errors: the sweep is not there (the nearest name is told), it follows other metrics or the other
-// mode. Without any trial that fits it is a note: a sweep that began so goes on so.
+// Errors: the sweep is not there (the nearest name is told) or is another one of that name, it
+// follows other metrics or the other mode. Without any trial that fits it is a note: a sweep that
+// began so goes on so.
 //
 // Parameters of a study are taken by their names, "optimizer.lr" also as "optimizer/lr"; constants
 // of the space, which a study does not have, are taken as they are.

@@ -87,9 +87,17 @@ Status ReadFrom(const SpecSection& root, ExperimentSpec& spec) {
     spec.from = from->AsString();
     return OkStatus();
   }
+  TUNE_ASSIGN_OR_RETURN(const SpecSection study, SpecSection::Open(from, "from"));
+  if (const Value* const sweep = study.Find("sweep")) {
+    // As it is stored (tuner/earlier_sweep.h).
+    static constexpr std::string_view kSweepKeys[] = {"sweep", "began", "failed"};
+    TUNE_RETURN_IF_ERROR(study.CheckKeys(kSweepKeys));
+    if (!is_text(sweep)) return study.Expected(*sweep, "sweep", "the name of an earlier sweep");
+    spec.from = sweep->AsString();
+    return OkStatus();
+  }
   // `trials` is what the study had when the sweep began: in stored specs alone.
   static constexpr std::string_view kStudyKeys[] = {"optuna", "study", "trials"};
-  TUNE_ASSIGN_OR_RETURN(const SpecSection study, SpecSection::Open(from, "from"));
   TUNE_RETURN_IF_ERROR(study.CheckKeys(kStudyKeys));
   if (!is_text(study.Find("optuna"))) {
     return study.Expected(*from, "optuna", "the path of a study's SQLite file");

@@ -36,9 +36,7 @@ class EarlierSweepTest : public ::testing::Test {
  protected:
   void SetUp() override {
     WriteInstantSweep(InstantSweep(), folder_.path());
-    auto store = SqliteStore::Open(folder_ / "tune.db", Access::kWrite, kInstantBegin);
-    ASSERT_TRUE(store.ok()) << store.status().message();
-    store_ = *std::move(store);
+    Open();
   }
 
   Result<EarlierSweep> From(const std::string& spec_text, Instant before = kLater) {
@@ -49,6 +47,21 @@ class EarlierSweepTest : public ::testing::Test {
     const auto sweep = From(spec_text);
     EXPECT_FALSE(sweep.ok());
     return sweep.status().message();
+  }
+  // By another program, while no tuner has the database.
+  void Change(const std::string& sql) {
+    store_.reset();
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open((folder_ / "tune.db").c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(database);
+    EXPECT_EQ(sqlite3_close(database), SQLITE_OK);
+    Open();
+  }
+  void Open() {
+    auto store = SqliteStore::Open(folder_ / "tune.db", Access::kWrite, kInstantBegin);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    store_ = *std::move(store);
   }
   static std::string With(std::string text, const std::string& from, const std::string& to) {
     return text.replace(text.find(from), from.size(), to);
@@ -121,6 +134,42 @@ TEST_F(EarlierSweepTest, ANewSweepNeedsSomethingToLearnFrom) {
   EXPECT_TRUE(ReadEarlierAtStart(without, *SpaceOf(without), kLater, *store_).ok());
 }
 
+// A resume learns from what the sweep learned from at its start, whatever became of the earlier
+// one.
+TEST_F(EarlierSweepTest, WhichTrialsHadFailedIsStoredWithTheSweep) {
+  Change("UPDATE trial_rows SET status = 'ERROR' WHERE number = 3");
+  ExperimentSpec spec = Read(std::string(kSpec) + "from: space\n");
+  const auto at_start = ReadEarlierAtStart(spec, *SpaceOf(spec), kLater, *store_);
+  ASSERT_TRUE(at_start.ok()) << at_start.status().message();
+  EXPECT_TRUE(at_start->trials[3].has_failed);
+
+  spec.document = WithEarlier(spec.document, *at_start);
+  EXPECT_EQ(EarlierNameIn(spec.document), "space");
+  Change("UPDATE trial_rows SET status = 'RUNNING', finished_us = NULL WHERE number = 3");
+  Change("UPDATE trial_rows SET status = 'ERROR' WHERE number = 5");
+  const auto stored = InterpretStoredSpec(ToJson(spec.document), "b", "/", true);
+  ASSERT_TRUE(stored.ok()) << stored.status().message();
+  EXPECT_EQ(stored->from, "space");
+  const auto at_resume = ReadEarlierSweep(*stored, *SpaceOf(*stored), kLater, *store_);
+  ASSERT_TRUE(at_resume.ok()) << at_resume.status().message();
+  for (size_t i = 0; i < at_resume->trials.size(); ++i) {
+    EXPECT_EQ(at_resume->trials[i].has_failed, i == 3) << i;
+  }
+
+  Change("UPDATE experiment_rows SET created_us = created_us + 1");
+  EXPECT_THAT(ReadEarlierSweep(*stored, *SpaceOf(*stored), kLater, *store_).status().message(),
+              HasSubstr("that this one learned from was deleted, and another has its name"));
+}
+
+TEST_F(EarlierSweepTest, AnIterationThatIsNotWholeIsNoReport) {
+  const std::string from_space = std::string(kSpec) + "from: space\n";
+  const size_t before = From(from_space)->trials[0].reports.size();
+  Change(
+      "UPDATE report_rows SET value = NULL, decision = NULL WHERE iteration = 10"
+      " AND trial = (SELECT id FROM trial_rows WHERE number = 0)");
+  EXPECT_EQ(From(from_space)->trials[0].reports.size(), before - 1);
+}
+
 // What is stored of a study (tuner/export/optuna_study.h puts it there).
 constexpr char kStudySpec[] =
     "trainable: {curve: {value: x}}\nmetric: loss\nmode: min\nsearch: {algorithm: tpe}\n"
@@ -162,17 +211,8 @@ TEST_F(EarlierSweepTest, AResumedSweepNeedsItStill) {
       {"second", "loss", "min", 7, 4, ToJson(spec.document), "/", "{}", kLater});
   ASSERT_TRUE(second.ok());
   EXPECT_TRUE(Recover(*second, "/artifacts", *store_).ok());
-  store_.reset();
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open((folder_ / "tune.db").c_str(), &database), SQLITE_OK);
-  EXPECT_EQ(sqlite3_exec(database, "DELETE FROM experiment_rows WHERE name = 'space'", nullptr,
-                         nullptr, nullptr),
-            SQLITE_OK)
-      << sqlite3_errmsg(database);
-  EXPECT_EQ(sqlite3_close(database), SQLITE_OK);
-  auto store = SqliteStore::Open(folder_ / "tune.db", Access::kWrite, kInstantBegin);
-  ASSERT_TRUE(store.ok());
-  EXPECT_THAT(Recover(*second, "/artifacts", **store).status().message(),
+  Change("DELETE FROM experiment_rows WHERE name = 'space'");
+  EXPECT_THAT(Recover(*second, "/artifacts", *store_).status().message(),
               HasSubstr("from: there is no sweep 'space' in the database"));
 }
 

@@ -46,7 +46,9 @@ struct Doomed {
 // The first unfinished sweep that names it in `from`, and cannot be gone on with without it.
 Result<std::string> FindLearner(Database& database, const std::string& name) {
   static constexpr char kLearnerSql[] =
-      "SELECT name FROM experiment_rows WHERE json_extract(spec, '$.from') = ?1 AND name <> ?1"
+      "SELECT name FROM experiment_rows"
+      " WHERE ?1 IN (json_extract(spec, '$.from'), json_extract(spec, '$.from.sweep')) AND name <> "
+      "?1"
       " AND status IN ('RUNNING', 'INTERRUPTED') ORDER BY id LIMIT 1";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kLearnerSql));
   row->BindAll(name);

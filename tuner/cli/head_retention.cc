@@ -16,8 +16,9 @@ namespace {
 // The names that unfinished sweeps learn from.
 Result<std::set<std::string>> FindTaught(Database& database) {
   static constexpr char kSql[] =
-      "SELECT DISTINCT json_extract(spec, '$.from') FROM experiment_rows"
-      " WHERE status IN ('RUNNING', 'INTERRUPTED') AND json_type(spec, '$.from') = 'text'";
+      "SELECT DISTINCT coalesce(json_extract(spec, '$.from.sweep'), json_extract(spec, '$.from'))"
+      " FROM experiment_rows WHERE status IN ('RUNNING', 'INTERRUPTED')"
+      " AND 'text' IN (json_type(spec, '$.from.sweep'), json_type(spec, '$.from'))";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
   std::set<std::string> names;
   for (;;) {

@@ -62,8 +62,7 @@ std::string LearnerOf(const std::string& name, const std::vector<StoredExperimen
                          experiment.status == ExperimentStatus::kStopped;
     if (is_over || experiment.name == name) continue;
     const Result<Value> spec = ParseJson(experiment.spec);
-    const Value* const from = spec.ok() && spec->is_map() ? spec->Find("from") : nullptr;
-    if (from != nullptr && *from == Value(name)) return experiment.name;
+    if (spec.ok() && EarlierNameIn(*spec) == name) return experiment.name;
   }
   return "";
 }
@@ -217,7 +216,8 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
   wanted.mode = spec.mode == Mode::kMax ? "max" : "min";
   wanted.seed = submission.seed;
   wanted.samples = spec.samples;
-  wanted.spec = submission.spec;
+  wanted.spec =
+      earlier.from.is_null() ? submission.spec : ToJson(WithEarlier(spec.document, earlier));
   wanted.base_dir = submission.base_dir;
   wanted.provenance = submission.provenance;
   wanted.created_at = parts_.clock.Now();

@@ -108,7 +108,6 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec,
   wanted.mode = spec.mode == Mode::kMax ? "max" : "min";
   wanted.seed = seed;
   wanted.samples = spec.samples;
-  wanted.spec = ToJson(spec.document);
   wanted.base_dir = spec.base_dir;
   wanted.provenance = EncodeProvenance(ProvenanceOf(spec, options));
   wanted.created_at = clock.Now();
@@ -118,6 +117,7 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec,
   if (!space.ok()) return Complain(space.status());
   Result<EarlierSweep> earlier = ReadEarlierAtStart(spec, *space, wanted.created_at, **store);
   if (!earlier.ok()) return Complain(earlier.status());
+  wanted.spec = ToJson(WithEarlier(spec.document, *earlier));
   const Result<StoredExperiment> experiment = (*store)->CreateExperiment(wanted);
   if (!experiment.ok()) return Complain(experiment.status());
   if (const Status s = ClaimNew(*experiment, spec.checkpoint.storage, options.db_path, **store,

@@ -15,12 +15,8 @@ namespace {
 
 constexpr char kTrainable[] = "ask-tell";
 
-// `begun`: what was known of an earlier sweep (`from`) before then is learned from.
-Result<AskTellSession> MakeSession(const ExperimentSpec& spec, uint64_t seed, Instant begun,
-                                   bool is_new, int64_t decision_version, Store& store) {
-  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
-  TUNE_ASSIGN_OR_RETURN(EarlierSweep earlier, is_new ? ReadEarlierAtStart(spec, space, begun, store)
-                                                     : ReadEarlierSweep(spec, space, begun, store));
+Result<AskTellSession> MakeSession(const ExperimentSpec& spec, const SearchSpace& space,
+                                   uint64_t seed, int64_t decision_version, EarlierSweep earlier) {
   SearchProblem problem = ProblemOf(spec, space, /*samples=*/-1, seed, decision_version);
   problem.history = std::move(earlier.trials);
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Searcher> searcher,
@@ -104,14 +100,17 @@ Result<std::unique_ptr<StoredAskTell>> StoredAskTell::Open(const std::string& db
   TUNE_RETURN_IF_ERROR(TakeOptunaTrials(spec));
   NewExperiment wanted;
   wanted.created_at = clock.Now();
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
+  TUNE_ASSIGN_OR_RETURN(EarlierSweep earlier,
+                        ReadEarlierAtStart(spec, space, wanted.created_at, *store));
+  wanted.spec = ToJson(WithEarlier(spec.document, earlier));
   TUNE_ASSIGN_OR_RETURN(AskTellSession session,
-                        MakeSession(spec, seed, wanted.created_at, true, kDecisionVersion, *store));
+                        MakeSession(spec, space, seed, kDecisionVersion, std::move(earlier)));
   wanted.name = std::move(name);
   wanted.metric = spec.metric;
   wanted.mode = spec.mode == Mode::kMax ? "max" : "min";
   wanted.seed = seed;
   wanted.samples = -1;
-  wanted.spec = ToJson(spec.document);
   wanted.base_dir = spec.base_dir;
   wanted.provenance = provenance;
   TUNE_ASSIGN_OR_RETURN(const StoredExperiment experiment, store->CreateExperiment(wanted));
@@ -149,9 +148,12 @@ Result<AskTellSession> StoredAskTell::Replayed(SqliteStore& store,
         " of the decision code, this program has version " + std::to_string(kDecisionVersion) +
         "; go on with the program that began it");
   }
-  TUNE_ASSIGN_OR_RETURN(AskTellSession session,
-                        MakeSession(spec, experiment.seed, experiment.created_at, false,
-                                    experiment.decision_version, store));
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
+  TUNE_ASSIGN_OR_RETURN(EarlierSweep earlier,
+                        ReadEarlierSweep(spec, space, experiment.created_at, store));
+  TUNE_ASSIGN_OR_RETURN(
+      AskTellSession session,
+      MakeSession(spec, space, experiment.seed, experiment.decision_version, std::move(earlier)));
   TUNE_ASSIGN_OR_RETURN(const std::vector<JournalStep> journal, store.ReadJournal(experiment.id));
   TUNE_ASSIGN_OR_RETURN(const auto lines, LinesOf(journal));
   TUNE_ASSIGN_OR_RETURN(auto suggestions, store.ReadSuggestions(experiment.id));
