@@ -179,7 +179,7 @@ Result<std::vector<FoundArtifact>> ListArtifacts(const std::string& artifacts_di
     artifact.is_folder = S_ISDIR(info.st_mode);
     artifact.modified = Instant{info.st_mtim.tv_sec * 1'000'000 + info.st_mtim.tv_nsec / 1'000};
     const bool is_checkpoint =
-        it.depth() > depth_of_trials && IsCheckpointName(it->path().filename().string());
+        it.depth() > depth_of_trials && IsOwnCheckpoint(it->path().filename().string());
     if (is_checkpoint || it.depth() >= kListedDepthMax) it.disable_recursion_pending();
     found.push_back(std::move(artifact));
   }

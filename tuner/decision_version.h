@@ -3,6 +3,8 @@
 //   11  the oldest that this build knows
 //   12  failures that are alike count over the deaths of a tuner, and anew only after an end
 //   13  `auto` takes gp for several objectives, conditions, choices, and up to 50 parameters
+//  14  reports without the metric are counted anew for each attempt; `auto` counts points beside a
+//      grid
 //
 // Thread rule: constants.
 #pragma once
@@ -11,7 +13,7 @@
 
 namespace tune {
 
-inline constexpr int64_t kDecisionVersion = 13;  // Of new sweeps.
+inline constexpr int64_t kDecisionVersion = 14;  // Of new sweeps.
 inline constexpr int64_t kOldestDecisionVersion = 11;
 
 inline constexpr bool IsKnownDecisionVersion(int64_t version) {

@@ -174,6 +174,7 @@ void Sweep::BeginAttempt(TrialRecord& trial, WorkerId worker, std::vector<Worker
   trial.open_iteration = 0;
   trial.open_metrics.clear();
   trial.last_sequence = 0;
+  if (options_.decision_version >= 14) trial.reports_without_metric = 0;
   trial.failed_on.reset();
   trial.progress_at = now_;
   trial.is_silence_said = false;
@@ -215,7 +216,8 @@ void Sweep::SendStart(const TrialRecord& trial, const GrantedRank& rank) {
   message.slices = lease.placement.slices;
   message.lanes_max = LanesMaxOf(trial, rank.device);
   message.rank = lease.rank;
-  message.world_size = options_.spec.resources.workers;
+  // Not what a setting may have made of it since.
+  message.world_size = static_cast<int64_t>(held_.RanksOf(trial.row.number).size());
   if (message.world_size > 1) {
     message.group = RankGroupOf(lease, trial, held_, options_.seed);
     message.is_spread = message.group.node_count > 1;

@@ -37,7 +37,7 @@ struct TrialRecord {
   std::optional<WorkerId> failed_on;   // Where its latest attempt failed, until the next begins.
   bool on_whole_device = false;        // A share was too small for it.
   bool has_reported_metric = false;    // In any attempt; what else it reports is nothing to go by.
-  int64_t reports_without_metric = 0;  // Until then.
+  int64_t reports_without_metric = 0;  // Until then, of the attempt.
 
   // The present attempt; meaningful while `lease` is there. Of several ranks it is the first one's.
   std::optional<AttemptRef> lease;

@@ -183,6 +183,18 @@ TEST_F(ControllerReports, ATrialThatNeverReportsTheMetricIsEnded) {
               HasSubstr("no_metric: it was ended, since none of its 10000 reports had value"));
 }
 
+TEST_F(ControllerReports, ATrialThatIsRetriedOnceTheMetricIsMendedReportsAnew) {
+  Begin(ControllerWorld::MakeSpec(2));
+  int64_t count = 1;
+  while (count < 20'000 && Report(count, {{"loss", 1.0}}) == ReportAnswer::kContinue) ++count;
+  End(Outcome::kStopped);
+  ASSERT_EQ(Row().status, TrialStatus::kError);
+  world_->Apply({ErroredRetried{}});
+  EXPECT_EQ(Report(1, {{"loss", 1.0}}), ReportAnswer::kContinue);
+  EXPECT_EQ(Report(1, {{"value", 0.5}}), ReportAnswer::kContinue);
+  EXPECT_EQ(Row().best_value, 0.5);
+}
+
 TEST_F(ControllerReports, StepsBeforeTheFirstValueAreManyOnceTheMetricCame) {
   Begin(ControllerWorld::MakeSpec());
   Report(1, {{"value", 0.5}});
