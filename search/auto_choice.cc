@@ -1,11 +1,14 @@
 #include "search/auto_choice.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "core/counted.h"
+#include "search/auto_searcher.h"
 #include "search/grid.h"
 #include "search/search_options.h"
 
@@ -22,6 +25,10 @@ constexpr int64_t kTrialsOfGpMax = 500;
 constexpr size_t kObjectivesOfGpMax = 4;
 constexpr int64_t kTrialsOfCmaEsMin = 2000;
 constexpr int64_t kTrialsOfNsga2Min = 1000;
+
+// Where gp leads, others may join it later on (search/auto_searcher.h).
+bool Learns(const SearchProblem& problem) { return problem.auto_rules >= AutoRules::kLearns; }
+bool FavoursGp(const SearchProblem& problem) { return problem.auto_rules >= AutoRules::kByShape; }
 
 // What of a space and a budget counts for the choice.
 struct Features {
@@ -55,7 +62,7 @@ AutoChoice Choice(std::string_view algorithm, const std::string& why) {
 
 AutoChoice ChoiceForFront(const SearchProblem& problem, const std::string& budget) {
   const std::string both = std::to_string(problem.modes.size()) + " objectives and " + budget;
-  const bool takes_gp = problem.auto_favours_gp;
+  const bool takes_gp = FavoursGp(problem);
   if (problem.samples >= kTrialsOfNsga2Min || (problem.samples < 0 && !takes_gp)) {
     return Choice("nsga2", both + ", enough for generations");
   }
@@ -70,21 +77,20 @@ AutoChoice ChoiceForBest(const SearchProblem& problem, const Features& features,
   const int64_t samples = problem.samples;
   const bool is_endless = samples < 0;
   const std::string size = Counted(features.parameters, "parameter");
-  if (features.has_conditions && !problem.auto_favours_gp) {
+  if (features.has_conditions && !FavoursGp(problem)) {
     return Choice("tpe", size + ", some under conditions");
   }
-  if (2 * features.choices > features.parameters && !problem.auto_favours_gp) {
+  if (2 * features.choices > features.parameters && !FavoursGp(problem)) {
     return Choice("tpe", size + ", most of them choices without an order");
   }
   const bool has_order_alone = features.choices == 0 && !features.has_conditions;
   if (!is_endless && samples >= kTrialsOfCmaEsMin && has_order_alone) {
     return Choice("cmaes", size + " with an order and " + budget);
   }
-  if (features.parameters >
-      (problem.auto_favours_gp ? kParametersOfGpMax : kParametersOfGpMaxBefore)) {
+  if (features.parameters > (FavoursGp(problem) ? kParametersOfGpMax : kParametersOfGpMaxBefore)) {
     return Choice("tpe", size + " are too many for a Gaussian process");
   }
-  if (!is_endless && samples > kTrialsOfGpMax) {
+  if (!is_endless && samples > kTrialsOfGpMax && !Learns(problem)) {
     return Choice("tpe", budget + " are too many for a Gaussian process");
   }
   return Choice("gp", size + " and " + budget + ", each of which is worth the thought");
@@ -101,7 +107,10 @@ AutoChoice ChooseAlgorithm(const SearchProblem& problem) {
   if (features.has_grid_search) return Choice("random", "the space has a grid_search");
   if (problem.modes.size() > 1) return ChoiceForFront(problem, budget);
   // Those that would not learn are no choice where there is an earlier sweep to learn from.
-  const int64_t grid_max = is_endless ? kGridWithoutLimitMax : samples;
+  const int64_t points =
+      Learns(problem) ? static_cast<int64_t>(std::max(problem.points.size(), problem.point_count))
+                      : 0;
+  const int64_t grid_max = is_endless ? kGridWithoutLimitMax : samples - points;
   if (const Result<Grid> all = Grid::OfAll(problem.space);
       !problem.has_earlier && all.ok() && all->size() <= grid_max) {
     return Choice(
@@ -116,9 +125,19 @@ AutoChoice ChooseAlgorithm(const SearchProblem& problem) {
 
 Result<std::unique_ptr<Searcher>> MakeAutoSearcher(const Value& options,
                                                    const SearchProblem& problem) {
-  constexpr std::array<std::string_view, 1> kOptions = {"algorithm"};
+  constexpr std::array<std::string_view, 2> kOptions = {"algorithm", "per"};
   TUNE_RETURN_IF_ERROR(SearchOptions("auto", options).CheckNames(kOptions));
-  return MakeSearcher(ChooseAlgorithm(problem).search, problem);
+  AutoChoice choice = ChooseAlgorithm(problem);
+  const bool leads = *choice.search.Find("algorithm") == Value("gp");
+  const Value* const per = options.is_map() ? options.Find("per") : nullptr;
+  if (leads && per != nullptr) choice.search.Set("per", *per);
+  TUNE_ASSIGN_OR_RETURN(auto searcher, MakeSearcher(choice.search, problem));
+  if (!leads || !Learns(problem)) return searcher;
+  Value tpe = Value::MakeMap();
+  tpe.Set("algorithm", Value("tpe"));
+  TUNE_ASSIGN_OR_RETURN(auto other, MakeSearcher(tpe, problem));
+  return std::unique_ptr<Searcher>(std::make_unique<AutoSearcher>(
+      std::move(searcher), std::move(other), problem.modes.size() == 1));
 }
 
 }  // namespace tune

@@ -21,17 +21,18 @@ struct AutoChoice {
 // - Nothing to choose from, or grid_search in the space: random.
 // - Several objectives: gp; for more than 500 trials or more than four objectives tpe; from a
 //   thousand trials on nsga2.
-// - A countable space no larger than the budget: grid. Too few trials to learn from: sobol. (Not
+// - A countable space no larger than the budget without points: grid. Too few trials to learn from:
+// sobol. (Not
 //   with an earlier sweep: grid and sobol learn nothing.)
 // - Thousands of trials over numbers: cmaes.
-// - More than 50 parameters or 500 trials: tpe.
-// - Anything else: gp.
+// - More than 50 parameters: tpe.
+// - Anything else: gp, which tpe joins where results say so (search/auto_searcher.h).
 //
-// docs/CHOOSING.md has the measurements behind it. SearchProblem::auto_favours_gp says which rules
-// an older sweep keeps.
+// docs/CHOOSING.md has the measurements behind it. SearchProblem::auto_rules says which rules an
+// older sweep keeps.
 AutoChoice ChooseAlgorithm(const SearchProblem& problem);
 
-// Takes no options beside `algorithm`.
+// Takes `per` beside `algorithm`, which counts where gp leads.
 Result<std::unique_ptr<Searcher>> MakeAutoSearcher(const Value& options,
                                                    const SearchProblem& problem);
 

@@ -41,6 +41,10 @@ void PointsSearcher::OnTrialEnded(TrialNumber number, Objectives last, bool fail
   if (const auto inner = Inner(number)) inner_->OnTrialEnded(*inner, last, failed);
 }
 
+void PointsSearcher::OnDuration(TrialNumber number, double seconds) {
+  if (const auto inner = Inner(number)) inner_->OnDuration(*inner, seconds);
+}
+
 std::string PointsSearcher::DebugString() const {
   return std::to_string(points_.size()) + " points, then " + inner_->DebugString();
 }

@@ -99,7 +99,14 @@ void RepeatSearcher::OnTrialEnded(TrialNumber number, Objectives last, bool fail
     if (!each.has_failed) bests.push_back(each.best);
   }
   group.reports.clear();
+  if (group.seconds > 0) inner_->OnDuration(found->first, group.seconds);
   inner_->OnTrialEnded(found->first, MeanOf(bests), have_all_failed);
+}
+
+// What a configuration costs is all of its runs.
+void RepeatSearcher::OnDuration(TrialNumber number, double seconds) {
+  const auto found = groups_.find(GroupOf(number));
+  if (found != groups_.end()) found->second.seconds += seconds;
 }
 
 std::string RepeatSearcher::DebugString() const {

@@ -25,6 +25,9 @@ class RepeatSearcher final : public Searcher {
   void Restore(TrialNumber number, const Configuration& configuration) override;
   void OnReport(TrialNumber number, int64_t iteration, Objectives values) override;
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override;
+  void OnDuration(TrialNumber number, double seconds) override;
+  std::optional<double> PredictiveSkill() override { return inner_->PredictiveSkill(); }
+  std::string TakeNews() override { return inner_->TakeNews(); }
   bool LearnsFromResults() const override { return inner_->LearnsFromResults(); }
   std::string DebugString() const override;
 
@@ -39,6 +42,7 @@ class RepeatSearcher final : public Searcher {
   struct Group {
     Configuration configuration;
     std::vector<Run> runs;
+    double seconds = 0;  // Of all of them.
     // Iterations that some runs have reported and others have not.
     std::map<int64_t, std::vector<Values>> reports;
   };

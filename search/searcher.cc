@@ -128,10 +128,12 @@ Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, SearchProble
   // The searcher itself does not know of them (and it may be made by way of another one).
   std::vector<Configuration> points = std::exchange(problem.points, {});
   const std::vector<EarlierTrial> history = std::exchange(problem.history, {});
+  problem.point_count = std::max(problem.point_count, points.size());
   if (std::exchange(problem.begins_with_guesses, false) && !TriesAll(algorithm, problem)) {
     TUNE_ASSIGN_OR_RETURN(auto guesses, GuessesOf(problem.space));
     if (guesses) points.push_back(*std::move(guesses));
   }
+  problem.point_count = std::max(problem.point_count, points.size());
   const Value own_options = WithoutCommonOptions(search);
   TUNE_ASSIGN_OR_RETURN(auto searcher, algorithm.make(own_options, problem));
   const SearchSpace& space = problem.space;

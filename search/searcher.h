@@ -39,9 +39,26 @@ class Searcher {
   virtual void OnReport(TrialNumber number, int64_t iteration, Objectives values) = 0;
   virtual void OnTrialEnded(TrialNumber number, Objectives last, bool failed) = 0;
 
+  // How long a trial ran in all, said before its end where it is known; for a searcher that heeds
+  // what trials cost, or what its own thinking may cost beside them.
+  virtual void OnDuration(TrialNumber, double /*seconds*/) {}
+
+  // How well it predicts results from those that it has seen: 1 is perfect, 0 no better than their
+  // mean. Nothing where it predicts none, or too few are there.
+  virtual std::optional<double> PredictiveSkill() { return std::nullopt; }
+  // What a person should hear of how the search goes on, since this was last asked; mostly empty.
+  virtual std::string TakeNews() { return {}; }
+
   // Whether results change later suggestions; if so none is drawn ahead of need.
   virtual bool LearnsFromResults() const = 0;
   virtual std::string DebugString() const = 0;
+};
+
+// What `auto` decides by.
+enum class AutoRules {
+  kFirst,    // gp for few numbers and one objective alone.
+  kByShape,  // gp for conditions, choices, several objectives and up to 50 parameters, too.
+  kLearns,   // And for the first trials of many; results may change its mind.
 };
 
 // What is searched.
@@ -59,9 +76,9 @@ struct SearchProblem {
   std::vector<EarlierTrial> history = {};
   // An earlier sweep was named, so that there is something to learn from at the first trial.
   bool has_earlier = false;
-  // The rules of `auto`: false for a sweep that was begun when it took gp for few numbers and one
-  // objective alone.
-  bool auto_favours_gp = true;
+  size_t point_count = 0;  // Of the points, to a searcher within another one.
+  // The rules of `auto` that the sweep was begun under (search/auto_choice.h).
+  AutoRules auto_rules = AutoRules::kLearns;
   // Whether the guesses beside the domains are tried first; not by a searcher within another.
   bool begins_with_guesses = true;
   // `unique` was asked for: what an earlier sweep tried is not tried again either.

@@ -262,6 +262,8 @@ void Sweep::EndTrial(TrialRecord& trial, TrialStatus status, StopReason reason) 
 
 // The scheduler knows, or is told by the caller.
 void Sweep::CloseTrial(TrialRecord& trial, TrialStatus status, StopReason reason) {
+  const double present = trial.is_running() ? (now_ - trial.running_since()).seconds() : 0;
+  searcher_->OnDuration(trial.row.number, trial.row.run_seconds + present);
   Move(trial, TrialCause::kOver);
   trial.row.status = status;
   trial.row.stop_reason = reason;

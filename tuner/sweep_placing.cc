@@ -136,6 +136,9 @@ TrialRecord* Sweep::CreateTrial() {
     searcher_->Restore(number, trial.configuration);
   } else {
     std::optional<Configuration> suggestion = searcher_->Suggest(number);
+    if (std::string news = searcher_->TakeNews(); !news.empty()) {
+      out_.actions.push_back(Say{std::move(news)});
+    }
     if (!suggestion) {
       space_exhausted_ = true;
       return nullptr;

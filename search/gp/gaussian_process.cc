@@ -127,6 +127,14 @@ ArrayXd GaussianProcess::Means(const Points& points) const {
   return Covariances(points).transpose() * alpha_;
 }
 
+ArrayXd GaussianProcess::LeftOutMeans(const VectorXd& values) const {
+  TUNE_CHECK(values.size() == size() && !values.array().isNaN().any());
+  MatrixXd inverse_factor = MatrixXd::Identity(size(), size());
+  factor_.triangularView<Eigen::Lower>().solveInPlace(inverse_factor);
+  const ArrayXd precisions = inverse_factor.colwise().squaredNorm().transpose();
+  return values.array() - alpha_.array() / precisions;
+}
+
 GaussianProcess::Prediction GaussianProcess::Predict(const Points& points) const {
   MatrixXd covariances = Covariances(points);
   Prediction out;

@@ -60,17 +60,31 @@ GpModel::GpModel(CategoryFlags is_category, const Points& points, const LevelTab
   for (size_t level = 0; level < table.losses.size(); ++level) {
     levels_.emplace_back().warp = WarpOf(table.losses[level], bound);
     if (level > 0) FitStep(table, level);
-    const Rows rows = RowsOf(table, level);
-    std::vector<Index> known;
-    for (Index i = 0; i < rows.values.size(); ++i) {
-      if (!std::isnan(rows.values[i])) known.push_back(i);
-    }
-    known = Thinned(known, kFitMax);
-    std::vector<size_t> trials;
-    for (const Index i : known) trials.push_back(rows.trials[static_cast<size_t>(i)]);
+    const Rows rows = FitRowsOf(table, level);
     levels_[level].parameters =
-        FitGpParameters(is_category_, points(trials, Eigen::all), rows.values(known), is_noisy);
+        FitGpParameters(is_category_, points(rows.trials, Eigen::all), rows.values, is_noisy);
   }
+}
+
+GpModel::Rows GpModel::FitRowsOf(const LevelTable& table, size_t level) const {
+  const Rows all = RowsOf(table, level);
+  std::vector<Index> known;
+  for (Index i = 0; i < all.values.size(); ++i) {
+    if (!std::isnan(all.values[i])) known.push_back(i);
+  }
+  known = Thinned(known, kFitMax);
+  Rows rows = {{}, all.values(known)};
+  for (const Index i : known) rows.trials.push_back(all.trials[static_cast<size_t>(i)]);
+  return rows;
+}
+
+double GpModel::Skill(const Points& points, const LevelTable& table) const {
+  const Rows rows = FitRowsOf(table, 0);
+  const GaussianProcess process(is_category_, levels_[0].parameters,
+                                points(rows.trials, Eigen::all), rows.values);
+  const ArrayXd misses = rows.values.array() - process.LeftOutMeans(rows.values);
+  const double spread = (rows.values.array() - rows.values.mean()).square().sum();
+  return spread > 0 ? 1 - misses.square().sum() / spread : 0;
 }
 
 // How a level follows from the one below: a line through the trials that have come to both, drawn

@@ -34,6 +34,9 @@ class GpModel {
   // out: of trials with a value the better half of those that are kept is the best, the others are
   // taken evenly from the rest; of running ones the latest.
   View Look(const Points& points, const LevelTable& table) const;
+  // The share of the variance of what the first level sees that its process predicts of each value
+  // from the others; 0 or less: no better than their mean. `points`, `table`: as it was made of.
+  double Skill(const Points& points, const LevelTable& table) const;
   // What the process of the first level sees of a loss.
   double Seen(double loss) const { return (*levels_[0].warp)(loss); }
 
@@ -51,6 +54,8 @@ class GpModel {
     Eigen::VectorXd values;
   };
   Rows RowsOf(const LevelTable& table, size_t level) const;
+  // Those with a value, as many as a fit takes.
+  Rows FitRowsOf(const LevelTable& table, size_t level) const;
   void FitStep(const LevelTable& table, size_t level);
 
   CategoryFlags is_category_;

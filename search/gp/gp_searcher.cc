@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,13 +14,12 @@
 #include "core/input_error.h"
 #include "core/option_map.h"
 #include "core/random.h"
-#include "search/gp/acquisition.h"
 #include "search/gp/acquisition_search.h"
+#include "search/gp/cost_model.h"
 #include "search/gp/gp_model.h"
-#include "search/gp/hypervolume_improvement.h"
 #include "search/gp/level_table.h"
+#include "search/gp/outlook.h"
 #include "search/grid.h"
-#include "search/pareto.h"
 #include "search/random_searcher.h"
 #include "search/search_options.h"
 #include "search/sobol_sequence.h"
@@ -32,10 +32,6 @@ using Eigen::Index;
 
 // Fewer results than this make no model, and fewer whole trainings no level.
 constexpr size_t kResultsMin = 4;
-// The boxes of a front grow with the power of the objectives.
-constexpr size_t kObjectivesMax = 4;
-constexpr std::array<size_t, kObjectivesMax + 1> kFrontMax = {0, 1, 100, 100, 40};
-
 // There is a process for each level, and none of nothing: a trial that runs has no value where
 // only ends count.
 bool HaveValues(const std::vector<LevelTable>& tables) {
@@ -46,17 +42,6 @@ bool HaveValues(const std::vector<LevelTable>& tables) {
   return std::all_of(tables.begin(), tables.end(), [&](const LevelTable& table) {
     return std::all_of(table.losses.begin(), table.losses.end(), has_value);
   });
-}
-
-// Those that cover most, where there are too many to be cut into boxes for each suggestion.
-std::vector<LossPoint> Thinned(const std::vector<LossPoint>& points, const LossPoint& reference) {
-  const size_t count_max = kFrontMax[reference.size()];
-  if (points.size() <= count_max) return points;
-  std::vector<LossPoint> kept;
-  for (const size_t i : ChooseByHypervolume(points, reference, count_max)) {
-    kept.push_back(points[i]);
-  }
-  return kept;
 }
 
 class GpSearcher final : public Searcher {
@@ -75,6 +60,8 @@ class GpSearcher final : public Searcher {
   void Restore(TrialNumber number, const Configuration& configuration) override;
   void OnReport(TrialNumber number, int64_t iteration, Objectives values) override;
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override;
+  void OnDuration(TrialNumber number, double seconds) override;
+  std::optional<double> PredictiveSkill() override;
   bool LearnsFromResults() const override { return true; }
   std::string DebugString() const override;
 
@@ -85,38 +72,15 @@ class GpSearcher final : public Searcher {
     std::vector<int64_t> levels;
     std::vector<LevelTable> tables;  // One for each objective, then one for each limit.
   };
-  // Where to look, and what for.
-  struct Outlook {
-    std::vector<Surrogate> surrogates;  // One for each objective,
-    std::vector<Surrogate> limits;      // and one for each limit.
-    std::unique_ptr<Acquisition> acquisition;
-    std::vector<size_t> incumbents;  // Trials.
-    std::vector<size_t> pending;
-  };
-
   bool IsFresh(const Configuration& configuration) const;
   std::optional<Configuration> SuggestByStartup(TrialNumber number) const;
   std::optional<Configuration> SuggestByModel(TrialNumber number);
   void MakeModels(const Points& points);
-  void LookForBest(const Points& points, Outlook& outlook) const;
-  void LookForFront(const Points& points, Outlook& outlook) const;
-  // Limits on results.
-  void LookForFeasible(const Points& points, Outlook& outlook) const;
-  void LookForFeasibleBest(const Points& points, Outlook& outlook) const;
-  void KeepLimits(Outlook& outlook) const;
-  std::vector<size_t> LeastViolating(size_t count) const;
-  // Those of `trials` that keep all limits: by what they came to, and by what is predicted of those
-  // that still run.
-  std::vector<size_t> FeasibleOf(std::vector<size_t> trials, const Points& points,
-                                 const Outlook& outlook) const;
-  size_t KeepFeasible(const Points& points, const Outlook& outlook, size_t ended,
-                      std::vector<size_t>& trials, std::vector<LossPoint>& seen) const;
   size_t objective_count() const { return observations_.objective_count(); }
-  double BoundOf(size_t limit) const { return models_[objective_count() + limit].Seen(0); }
-  LossPoint ReferenceOf(LossPoints seen) const;
-  std::vector<LevelTable> TablesOf(const std::vector<int64_t>& levels) const;
   Points PointsOf(size_t count) const;
   double WeightOfBeliefs() const;
+  // Nothing while too few trials have ended.
+  std::optional<CostModel> MakeCostModel(const Points& points) const;
   // A trial has brought its first result.
   void CountResult();
 
@@ -133,6 +97,8 @@ class GpSearcher final : public Searcher {
   std::optional<Occasion> occasion_;
   // Of the occasion, once they were asked for, in the order of its tables.
   std::vector<GpModel> models_;
+  std::optional<double> skill_;            // Likewise.
+  std::map<TrialNumber, double> seconds_;  // Of trials that have ended, for `per: seconds`.
 };
 
 std::optional<Configuration> GpSearcher::Suggest(TrialNumber number) {
@@ -170,21 +136,11 @@ void GpSearcher::CountResult() {
   const bool has_levels = options_.fidelity && objective_count() == 1 && limit_count_ == 0;
   auto levels =
       has_levels ? ChooseLevels(observations_.trials(), kResultsMin) : std::vector<int64_t>{0};
-  auto tables = TablesOf(levels);
+  auto tables = TablesOf(observations_, limit_count_, levels);
   if (!HaveValues(tables)) return;
   occasion_ = Occasion{std::move(levels), std::move(tables)};
   models_.clear();
-}
-
-std::vector<LevelTable> GpSearcher::TablesOf(const std::vector<int64_t>& levels) const {
-  std::vector<LevelTable> tables;
-  for (size_t k = 0; k < objective_count(); ++k) {
-    tables.push_back(TableOf(observations_.trials(), levels, k));
-  }
-  for (size_t k = 0; k < limit_count_; ++k) {
-    tables.push_back(MarginTableOf(observations_.trials(), k));
-  }
-  return tables;
+  skill_.reset();
 }
 
 bool GpSearcher::IsFresh(const Configuration& configuration) const {
@@ -222,156 +178,29 @@ void GpSearcher::MakeModels(const Points& points) {
   }
 }
 
-void GpSearcher::LookForBest(const Points& points, Outlook& outlook) const {
-  constexpr size_t kIncumbents = 4;
-  GpModel::View view = models_[0].Look(points, TablesOf(occasion_->levels)[0]);
-  view.leading.resize(std::min(view.leading.size(), kIncumbents));
-  outlook.incumbents = std::move(view.leading);
-  outlook.pending = std::move(view.pending);
-  outlook.surrogates.push_back(std::move(view.surrogate));
-  const Surrogate& surrogate = outlook.surrogates[0];
-  // A trial that is stopped early is seen through the noise of early levels, and there are many:
-  // else they come to the same place again and again.
-  const double noise = surrogate.level_count() > 1 ? surrogate.noise() : 0;
-  outlook.acquisition = std::make_unique<LossImprovement>(surrogate, view.best, noise);
+void GpSearcher::OnDuration(TrialNumber number, double seconds) {
+  if (options_.per_seconds && seconds > 0) seconds_[number] = seconds;
 }
 
-void GpSearcher::LookForFeasible(const Points& points, Outlook& outlook) const {
-  for (size_t k = 0; k < limit_count_; ++k) {
-    const LevelTable table = MarginTableOf(observations_.trials(), k);
-    outlook.limits.push_back(models_[objective_count() + k].Look(points, table).surrogate);
-  }
-}
-
-std::vector<size_t> GpSearcher::FeasibleOf(std::vector<size_t> trials, const Points& points,
-                                           const Outlook& outlook) const {
-  const auto keeps = [&](size_t i) {
-    const ObservedTrial& trial = observations_.trials()[i];
-    if (trial.state == ObservedTrial::State::kEnded) {
-      return !trial.losses.empty() && trial.is_feasible();
-    }
-    const Points at = points.row(static_cast<Index>(i));
-    for (size_t k = 0; k < limit_count_; ++k) {
-      if (outlook.limits[k].Means(at)[0] > BoundOf(k)) return false;
-    }
-    return trial.state == ObservedTrial::State::kRunning;
-  };
-  std::erase_if(trials, [&](size_t i) { return !keeps(i); });
-  return trials;
-}
-
-// Where nothing is feasible yet, to look around.
-std::vector<size_t> GpSearcher::LeastViolating(size_t count) const {
+// Of the latest that ended: what is long ago tells little of machines, and a fit takes its time.
+std::optional<CostModel> GpSearcher::MakeCostModel(const Points& points) const {
+  constexpr size_t kTrialsMax = 100;
   std::vector<size_t> trials;
-  const auto& all = observations_.trials();
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (all[i].state == ObservedTrial::State::kEnded && !all[i].losses.empty()) trials.push_back(i);
+  std::vector<double> seconds;
+  for (size_t i = 0; i < observations_.trials().size(); ++i) {
+    const ObservedTrial& trial = observations_.trials()[i];
+    const auto found = seconds_.find(trial.number);
+    if (found == seconds_.end() || trial.state != ObservedTrial::State::kEnded) continue;
+    trials.push_back(i);
+    seconds.push_back(found->second /
+                      static_cast<double>(std::max<int64_t>(1, trial.iterations())));
   }
-  std::stable_sort(trials.begin(), trials.end(),
-                   [&](size_t a, size_t b) { return all[a].violation < all[b].violation; });
-  trials.resize(std::min(trials.size(), count));
-  return trials;
-}
-
-// Takes the others out of both; how many of those that have ended stay.
-size_t GpSearcher::KeepFeasible(const Points& points, const Outlook& outlook, size_t ended,
-                                std::vector<size_t>& trials, std::vector<LossPoint>& seen) const {
-  const std::vector<size_t> kept = FeasibleOf(trials, points, outlook);
-  size_t next = 0;
-  size_t still = 0;
-  for (size_t i = 0; i < trials.size(); ++i) {
-    if (next == kept.size() || trials[i] != kept[next]) continue;
-    still += i < ended ? 1 : 0;
-    if (next != i) seen[next] = std::move(seen[i]);
-    ++next;
-  }
-  seen.resize(next);
-  trials = kept;
-  return still;
-}
-
-// What promises much is worth as much as it is likely to keep the limits.
-void GpSearcher::KeepLimits(Outlook& outlook) const {
-  std::vector<double> bounds;
-  for (size_t k = 0; k < limit_count_; ++k) bounds.push_back(BoundOf(k));
-  outlook.acquisition = std::make_unique<FeasibleAcquisition>(std::move(outlook.acquisition),
-                                                              outlook.limits, std::move(bounds));
-}
-
-// Improved on is the best of those that keep the limits; while none does, one is looked for.
-void GpSearcher::LookForFeasibleBest(const Points& points, Outlook& outlook) const {
-  constexpr size_t kIncumbents = 4;
-  LookForFeasible(points, outlook);
-  GpModel::View view = models_[0].Look(points, TablesOf(occasion_->levels)[0]);
-  outlook.surrogates.push_back(std::move(view.surrogate));
-  const Surrogate& surrogate = outlook.surrogates[0];
-  outlook.pending = view.pending;
-  outlook.incumbents = FeasibleOf(std::move(view.leading), points, outlook);
-  if (outlook.incumbents.empty()) {
-    outlook.incumbents = LeastViolating(kIncumbents);
-  } else {
-    std::vector<size_t> promised = FeasibleOf(std::move(view.pending), points, outlook);
-    promised.push_back(outlook.incumbents[0]);
-    const double best = surrogate.Means(points(promised, Eigen::all)).minCoeff();
-    outlook.incumbents.resize(std::min(outlook.incumbents.size(), kIncumbents));
-    outlook.acquisition = std::make_unique<LossImprovement>(surrogate, best, 0);
-  }
-  KeepLimits(outlook);
-}
-
-// Running trials are part of the front that is to be improved on, by what they promise: else it
-// would be promised again to the next one, at the same place.
-void GpSearcher::LookForFront(const Points& points, Outlook& outlook) const {
-  constexpr size_t kIncumbents = 8;
-  const std::vector<LevelTable> tables = TablesOf(occasion_->levels);
-  LookForFeasible(points, outlook);
-  for (size_t k = 0; k < objective_count(); ++k) {
-    GpModel::View view = models_[k].Look(points, tables[k]);
-    outlook.surrogates.push_back(std::move(view.surrogate));
-    outlook.pending = std::move(view.pending);
-  }
-  std::vector<size_t> known;
-  const auto& trials = observations_.trials();
-  for (size_t i = 0; i < trials.size(); ++i) {
-    const Losses& losses = trials[i].losses;
-    if (trials[i].state != ObservedTrial::State::kEnded || losses.empty()) continue;
-    if (std::all_of(losses.begin(), losses.end(), [](double x) { return std::isfinite(x); })) {
-      known.push_back(i);
-    }
-  }
-  size_t ended = known.size();
-  known.insert(known.end(), outlook.pending.begin(), outlook.pending.end());
-  std::vector<LossPoint> seen(known.size(), LossPoint(objective_count()));
-  for (size_t k = 0; k < objective_count(); ++k) {
-    const Eigen::ArrayXd means = outlook.surrogates[k].Means(points(known, Eigen::all));
-    for (size_t i = 0; i < known.size(); ++i) seen[i][k] = means[static_cast<Index>(i)];
-  }
-  // Infeasible ones, too, show how bad losses can be; of a front they are no part.
-  const LossPoint reference = ReferenceOf(LossPoints(seen).first(ended));
-  if (limit_count_ > 0) ended = KeepFeasible(points, outlook, ended, known, seen);
-  outlook.acquisition = std::make_unique<FrontImprovement>(
-      outlook.surrogates, HypervolumeImprovement(Thinned(seen, reference), reference));
-  if (limit_count_ > 0) {
-    if (ended == 0) outlook.acquisition.reset();
-    if (ended == 0) outlook.incumbents = LeastViolating(kIncumbents);
-    KeepLimits(outlook);
-  }
-  seen.resize(ended);
-  for (const size_t i : ChooseByHypervolume(seen, reference, std::min(ended, kIncumbents))) {
-    outlook.incumbents.push_back(known[i]);
-  }
-}
-
-LossPoint GpSearcher::ReferenceOf(LossPoints seen) const {
-  constexpr double kLeastBeyond = 1e-3;  // Losses are standardised here.
-  LossPoint reference(objective_count(), 1);
-  if (options_.reference.empty()) {
-    return seen.empty() ? reference : BeyondTheWorst(seen, kLeastBeyond);
-  }
-  for (size_t k = 0; k < reference.size(); ++k) {
-    reference[k] = models_[k].Seen(options_.reference[k]);
-  }
-  return reference;
+  if (trials.size() < kResultsMin) return std::nullopt;
+  const size_t first = trials.size() - std::min(trials.size(), kTrialsMax);
+  trials.erase(trials.begin(), trials.begin() + static_cast<Index>(first));
+  seconds.erase(seconds.begin(), seconds.begin() + static_cast<Index>(first));
+  const Eigen::Map<const Eigen::VectorXd> all(seconds.data(), static_cast<Index>(seconds.size()));
+  return CostModel(acquisition_.is_category(), points(trials, Eigen::all), all);
 }
 
 // Of several objectives the mean of what each of them says.
@@ -394,13 +223,11 @@ std::optional<Configuration> GpSearcher::SuggestByModel(TrialNumber number) {
   const Points points = PointsOf(observations_.trials().size());
   if (models_.empty()) MakeModels(points);
   Outlook outlook;
-  if (objective_count() == 1 && limit_count_ > 0) {
-    LookForFeasibleBest(points, outlook);
-  } else if (objective_count() == 1) {
-    LookForBest(points, outlook);
-  } else {
-    LookForFront(points, outlook);
-  }
+  OutlookMaker(observations_, limit_count_, options_.reference, models_, occasion_->levels, points)
+      .Make(outlook);
+  const std::optional<CostModel> cost = options_.per_seconds ? MakeCostModel(points) : std::nullopt;
+  if (cost)
+    outlook.acquisition = std::make_unique<PerSecond>(std::move(outlook.acquisition), *cost);
   AcquisitionSearch::Aim aim = {*outlook.acquisition};
   const auto point_of = [&](size_t trial) -> Eigen::VectorXd {
     return points.row(static_cast<Index>(trial));
@@ -414,6 +241,15 @@ std::optional<Configuration> GpSearcher::SuggestByModel(TrialNumber number) {
     if (IsFresh(configuration)) return std::move(configuration);
   }
   return std::nullopt;
+}
+
+// Of the first objective.
+std::optional<double> GpSearcher::PredictiveSkill() {
+  if (!occasion_ || skill_) return skill_;
+  const Points points = PointsOf(observations_.trials().size());
+  if (models_.empty()) MakeModels(points);
+  skill_ = models_[0].Skill(points, occasion_->tables[0]);
+  return skill_;
 }
 
 std::string GpSearcher::DebugString() const {
@@ -448,8 +284,8 @@ Status ReadReference(const OptionMap& map, const std::vector<Mode>& modes, Losse
 
 Result<std::unique_ptr<Searcher>> MakeGpSearcher(const Value& options,
                                                  const SearchProblem& problem) {
-  constexpr std::array<std::string_view, 5> kOptions = {
-      "algorithm", "n_startup_trials", "deterministic_objective", "fidelity", "reference"};
+  constexpr std::array<std::string_view, 6> kOptions = {
+      "algorithm", "n_startup_trials", "deterministic_objective", "fidelity", "reference", "per"};
   const OptionMap map = SearchOptions("gp", options);
   GpOptions read;
   TUNE_RETURN_IF_ERROR(map.CheckNames(kOptions));
@@ -458,10 +294,16 @@ Result<std::unique_ptr<Searcher>> MakeGpSearcher(const Value& options,
   TUNE_RETURN_IF_ERROR(map.Read("deterministic_objective", read.deterministic_objective));
   TUNE_RETURN_IF_ERROR(map.Read("fidelity", read.fidelity));
   TUNE_RETURN_IF_ERROR(ReadReference(map, problem.modes, read.reference));
+  if (const Value* const per = map.Find("per")) {
+    if (*per != Value("seconds") && *per != Value("trial")) {
+      return map.Expected("per", "seconds, or trial");
+    }
+    read.per_seconds = *per == Value("seconds");
+  }
   TUNE_RETURN_IF_ERROR(RefuseGridSearch(problem.space, "gp"));
-  if (problem.modes.size() > kObjectivesMax) {
+  if (problem.modes.size() > OutlookMaker::kObjectivesMax) {
     return InvalidAt(map.PlaceOf("algorithm"),
-                     "search: gp takes up to " + std::to_string(kObjectivesMax) +
+                     "search: gp takes up to " + std::to_string(OutlookMaker::kObjectivesMax) +
                          " metrics, and there are " + std::to_string(problem.modes.size()) +
                          "; tpe and nsga2 take any number");
   }

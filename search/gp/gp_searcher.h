@@ -16,6 +16,8 @@
 //   noise lets them be (augmented expected improvement).
 // - Trials that were stopped early teach what they can: one more process for each level of
 //   training (`fidelity`). What is improved on is the best of a whole training.
+// - `per: seconds`: what a configuration promises counts for each second that its trial is expected
+//   to take (search/gp/cost_model.h).
 // - Guesses (search/belief.h) draw the first trials to them, and then weigh the less the more is
 //   known.
 // - No configuration is tried twice; a space of which every one was had is exhausted.
@@ -37,6 +39,7 @@ namespace tune {
 struct GpOptions {
   int64_t n_startup_trials = 10;
   bool deterministic_objective = false;  // The same configuration always has the same value.
+  bool per_seconds = false;              // Weigh what a trial promises against what it costs.
   bool fidelity = true;                // Learn from the course of trainings, not their ends alone.
   std::vector<double> reference = {};  // A loss for each objective; empty: it follows the results.
 };

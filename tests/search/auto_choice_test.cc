@@ -36,7 +36,7 @@ TEST(AutoChoice, FollowsSpaceAndBudget) {
   EXPECT_EQ(ChosenFor(kNumbers, 5), "sobol");
   EXPECT_EQ(ChosenFor(kNumbers, 50), "gp");
   EXPECT_EQ(ChosenFor(kNumbers, -1), "gp");
-  EXPECT_EQ(ChosenFor(kNumbers, 1000), "tpe");
+  EXPECT_EQ(ChosenFor(kNumbers, 1000), "gp");
   EXPECT_EQ(ChosenFor(kNumbers, 5000), "cmaes");
   EXPECT_EQ(ChosenFor(Many(50), 100), "gp");
   EXPECT_EQ(ChosenFor(Many(51), 100), "tpe");
@@ -80,13 +80,25 @@ TEST(AutoChoice, LearnsWhereThereIsAnEarlierSweep) {
   }
 }
 
-TEST(AutoChoice, TakesNoOptions) {
+TEST(AutoChoice, TakesNoOptionsOfOthers) {
   SearchProblem problem;
   problem.space = *SearchSpace::Parse(*ParseJson(kNumbers));
   const Value options = *ParseJson(R"({"algorithm": "auto", "gamma": 1})");
   EXPECT_EQ(MakeAutoSearcher(options, problem).status().message(),
-            "search: 'gamma' is not an option of auto; known are algorithm, "
+            "search: 'gamma' is not an option of auto; known are algorithm, per, "
             "unique, repeat");
+}
+
+TEST(AutoChoice, AGridIsTakenWhereItHasRoomBesideThePoints) {
+  SearchProblem problem;
+  problem.space = *SearchSpace::Parse(*ParseJson(R"({"x": {"choice": [1, 2, 3]}, "y": 1})"));
+  problem.samples = 4;
+  problem.points.resize(1);
+  EXPECT_EQ(*ChooseAlgorithm(problem).search.Find("algorithm"), Value("grid"));
+  problem.points.resize(2);
+  EXPECT_NE(*ChooseAlgorithm(problem).search.Find("algorithm"), Value("grid"));
+  problem.auto_rules = AutoRules::kByShape;
+  EXPECT_EQ(*ChooseAlgorithm(problem).search.Find("algorithm"), Value("grid"));
 }
 
 // As before decision version 13.
@@ -96,7 +108,7 @@ TEST(AutoChoice, SweepOfAnOlderBuildKeepsTheRulesThatItWasBegunBy) {
     problem.space = *SearchSpace::Parse(*ParseJson(space));
     problem.samples = samples;
     problem.modes.assign(objectives, Mode::kMin);
-    problem.auto_favours_gp = false;
+    problem.auto_rules = AutoRules::kFirst;
     return ChooseAlgorithm(problem).search.Find("algorithm")->AsString();
   };
   EXPECT_EQ(chosen_for(kNumbers, 50, 2), "tpe");

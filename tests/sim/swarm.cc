@@ -133,6 +133,10 @@ Value DrawSearch(uint64_t seed, const Value& document) {
   constexpr const char* kAlgorithms[] = {"tpe",   "tpe",  "cmaes", "nsga2",
                                          "sobol", "bohb", "gp",    "auto"};
   search.Set("algorithm", Value(is_pbt ? "sobol" : kAlgorithms[drawn]));
+  // What depends on how long trials took must be decided again alike, too.
+  const bool weighs_time =
+      drawn >= 6 && !is_pbt && KeyedRandom(seed, "swarm per").NextBelow(2) == 0;
+  if (weighs_time) search.Set("per", Value("seconds"));
   return search;
 }
 

@@ -45,6 +45,19 @@ ResourceRequest RequestOf(const Swarm& swarm) {
   return spec->resources;
 }
 
+// A scheduler that leaves nobody paused once no trial follows: each of a rung goes on or is stopped.
+bool DecidesOnAllItPauses(const std::string& spec) {
+  const Result<Value> document = ParseJson(spec);
+  TUNE_CHECK(document.ok());
+  const Value* const scheduler = document->Find("scheduler");
+  if (scheduler == nullptr || !scheduler->is_map()) return false;
+  const Value* const pbt = scheduler->Find("pbt");
+  const Value* const is_synchronous = pbt != nullptr ? pbt->Find("synch") : nullptr;
+  return scheduler->Find("hyperband") != nullptr ||
+         (is_synchronous != nullptr && *is_synchronous == Value(true));
+}
+
+
 class World {
  public:
   World(const Swarm& swarm, bool is_verbose)
@@ -408,11 +421,12 @@ class World {
     const Status status = Recompute(log_);
     if (!status.ok()) trace_.Fail(status.message());
     const bool is_stopped = tuner_.ended_as() == ExperimentStatus::kStopped;
+    const bool decides_all = DecidesOnAllItPauses(swarm_.spec);
     for (const auto& [number, row] : log_.trials()) {
       const bool is_over =
           row.status == TrialStatus::kTerminated || row.status == TrialStatus::kError;
       // What the scheduler paused may wait for an extension.
-      if (!is_over && !is_stopped && !log_.IsHeld(number)) {
+      if (!is_over && !is_stopped && (decides_all || !log_.IsHeld(number))) {
         trace_.Fail("the sweep is FINISHED, but trial " + std::to_string(number.value) +
                     " is not over");
       }

@@ -1,0 +1,76 @@
+#include "search/auto_searcher.h"
+
+#include <utility>
+
+#include "core/counted.h"
+
+namespace tune {
+namespace {
+
+constexpr size_t kResultsToJudge = 30;
+constexpr double kLeastSkill = 0.1;
+// A suggestion of gp costs some 5 ms then, and up to 20 ms with thousands of results.
+constexpr size_t kResultsOfFast = 300;
+constexpr double kFastSeconds = 0.4;
+
+}  // namespace
+
+AutoSearcher::Lead AutoSearcher::Leading() {
+  const bool is_fast = timed_ > 0 && seconds_ < kFastSeconds * static_cast<double>(timed_);
+  if (ended_ >= kResultsOfFast && is_fast) return Lead::kTpe;
+  if (!is_judged_ || ended_ < kResultsToJudge) return Lead::kGp;
+  return gp_->PredictiveSkill().value_or(1) < kLeastSkill ? Lead::kInTurns : Lead::kGp;
+}
+
+std::optional<Configuration> AutoSearcher::Suggest(TrialNumber number) {
+  const Lead lead = Leading();
+  if (lead != said_.value_or(Lead::kGp)) {
+    const std::string after =
+        "search: auto, after " + Counted(static_cast<int64_t>(ended_), "trial");
+    news_ = lead == Lead::kTpe ? after +
+                                     ": tpe from here on, since trials are short and gp's "
+                                     "suggestions would take a part of their time"
+            : lead == Lead::kGp
+                ? after + ": gp alone again, which now predicts results"
+                : after +
+                      ": gp and tpe in turns, since gp does not predict results better than "
+                      "their mean";
+  }
+  said_ = lead;
+  const bool takes_tpe = lead == Lead::kTpe || (lead == Lead::kInTurns && number.value % 2 == 1);
+  Searcher& asked = takes_tpe ? *tpe_ : *gp_;
+  auto configuration = asked.Suggest(number);
+  if (configuration) (takes_tpe ? *gp_ : *tpe_).Restore(number, *configuration);
+  return configuration;
+}
+
+void AutoSearcher::Restore(TrialNumber number, const Configuration& configuration) {
+  gp_->Restore(number, configuration);
+  tpe_->Restore(number, configuration);
+}
+
+void AutoSearcher::OnReport(TrialNumber number, int64_t iteration, Objectives values) {
+  gp_->OnReport(number, iteration, values);
+  tpe_->OnReport(number, iteration, values);
+}
+
+void AutoSearcher::OnTrialEnded(TrialNumber number, Objectives last, bool failed) {
+  ++ended_;
+  gp_->OnTrialEnded(number, last, failed);
+  tpe_->OnTrialEnded(number, last, failed);
+}
+
+void AutoSearcher::OnDuration(TrialNumber number, double seconds) {
+  ++timed_;
+  seconds_ += seconds;
+  gp_->OnDuration(number, seconds);
+  tpe_->OnDuration(number, seconds);
+}
+
+std::string AutoSearcher::TakeNews() { return std::exchange(news_, std::string()); }
+
+std::string AutoSearcher::DebugString() const {
+  return "auto: " + gp_->DebugString() + "; beside it " + tpe_->DebugString();
+}
+
+}  // namespace tune

@@ -1,0 +1,106 @@
+// Who suggests under `auto` (search/auto_searcher.h).
+#include "search/auto_searcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tune {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Suggests its own name, and writes down what it hears.
+class NamedSearcher final : public Searcher {
+ public:
+  NamedSearcher(std::string name, std::optional<double> skill, std::vector<std::string>& heard)
+      : name_(std::move(name)), skill_(skill), heard_(heard) {}
+
+  std::optional<Configuration> Suggest(TrialNumber) override {
+    Configuration configuration;
+    configuration.Set("by", Value(name_));
+    return configuration;
+  }
+  void Restore(TrialNumber number, const Configuration&) override {
+    heard_.push_back(name_ + " hears of " + std::to_string(number.value));
+  }
+  void OnReport(TrialNumber, int64_t, Objectives) override {}
+  void OnTrialEnded(TrialNumber number, Objectives, bool) override {
+    heard_.push_back(name_ + " hears the end of " + std::to_string(number.value));
+  }
+  std::optional<double> PredictiveSkill() override { return skill_; }
+  bool LearnsFromResults() const override { return true; }
+  std::string DebugString() const override { return name_; }
+
+ private:
+  std::string name_;
+  std::optional<double> skill_;
+  std::vector<std::string>& heard_;
+};
+
+struct Sweep {
+  explicit Sweep(std::optional<double> skill, bool is_judged = true)
+      : searcher(std::make_unique<NamedSearcher>("gp", skill, heard),
+                 std::make_unique<NamedSearcher>("tpe", std::nullopt, heard), is_judged) {}
+
+  // Who suggested it.
+  std::string Trial(double seconds = 0) {
+    const TrialNumber number{next++};
+    const auto configuration = searcher.Suggest(number);
+    const Metric loss = 1;
+    if (seconds > 0) searcher.OnDuration(number, seconds);
+    searcher.OnTrialEnded(number, {&loss, 1}, false);
+    return configuration->Find("by")->AsString();
+  }
+  std::vector<std::string> Trials(int count, double seconds = 0) {
+    std::vector<std::string> by;
+    for (int i = 0; i < count; ++i) by.push_back(Trial(seconds));
+    return by;
+  }
+
+  std::vector<std::string> heard;
+  AutoSearcher searcher;
+  int64_t next = 0;
+};
+
+TEST(AutoSearcher, BothHearOfEachTrial) {
+  Sweep sweep(0.9);
+  EXPECT_EQ(sweep.Trial(), "gp");
+  EXPECT_THAT(sweep.heard,
+              ElementsAre("tpe hears of 0", "gp hears the end of 0", "tpe hears the end of 0"));
+}
+
+TEST(AutoSearcher, AModelThatPredictsLeadsAlone) {
+  Sweep sweep(0.5);
+  EXPECT_THAT(sweep.Trials(100, 10), testing::Each("gp"));
+  EXPECT_EQ(sweep.searcher.TakeNews(), "");
+}
+
+TEST(AutoSearcher, AModelThatPredictsNothingTakesTurns) {
+  Sweep sweep(0.05);
+  EXPECT_THAT(sweep.Trials(30), testing::Each("gp"));
+  EXPECT_EQ(sweep.searcher.TakeNews(), "");
+  EXPECT_THAT(sweep.Trials(4), ElementsAre("gp", "tpe", "gp", "tpe"));
+  EXPECT_THAT(sweep.searcher.TakeNews(), HasSubstr("after 30 trials: gp and tpe in turns"));
+  EXPECT_EQ(sweep.searcher.TakeNews(), "") << "once";
+  Sweep front(0.05, /*is_judged=*/false);
+  EXPECT_THAT(front.Trials(60), testing::Each("gp"));
+}
+
+TEST(AutoSearcher, OfManyShortTrialsThinkingIsNoPart) {
+  Sweep fast(0.9);
+  EXPECT_THAT(fast.Trials(300, 0.01), testing::Each("gp"));
+  EXPECT_THAT(fast.Trials(10, 0.01), testing::Each("tpe"));
+  EXPECT_THAT(fast.searcher.TakeNews(), HasSubstr("after 300 trials: tpe from here on"));
+  Sweep slow(0.9);
+  EXPECT_THAT(slow.Trials(400, 2), testing::Each("gp"));
+  Sweep unknown(0.9);
+  EXPECT_THAT(unknown.Trials(400), testing::Each("gp")) << "nobody says how long they take";
+}
+
+}  // namespace
+}  // namespace tune
