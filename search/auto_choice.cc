@@ -136,8 +136,10 @@ Result<std::unique_ptr<Searcher>> MakeAutoSearcher(const Value& options,
   Value tpe = Value::MakeMap();
   tpe.Set("algorithm", Value("tpe"));
   TUNE_ASSIGN_OR_RETURN(auto other, MakeSearcher(tpe, problem));
-  return std::unique_ptr<Searcher>(std::make_unique<AutoSearcher>(
-      std::move(searcher), std::move(other), problem.modes.size() == 1));
+  const bool is_judged = problem.modes.size() == 1 && problem.limit_count == 0;
+  return std::unique_ptr<Searcher>(
+      std::make_unique<AutoSearcher>(std::move(searcher), std::move(other),
+                                     is_judged ? std::optional(problem.modes[0]) : std::nullopt));
 }
 
 }  // namespace tune

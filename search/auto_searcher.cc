@@ -1,5 +1,6 @@
 #include "search/auto_searcher.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/counted.h"
@@ -9,6 +10,7 @@ namespace {
 
 constexpr size_t kResultsToJudge = 30;
 constexpr double kLeastSkill = 0.1;
+constexpr size_t kStall = 40;
 // A suggestion of gp costs some 5 ms then, and up to 20 ms with thousands of results.
 constexpr size_t kResultsOfFast = 300;
 constexpr double kFastSeconds = 0.4;
@@ -18,8 +20,24 @@ constexpr double kFastSeconds = 0.4;
 AutoSearcher::Lead AutoSearcher::Leading() {
   const bool is_fast = timed_ > 0 && seconds_ < kFastSeconds * static_cast<double>(timed_);
   if (ended_ >= kResultsOfFast && is_fast) return Lead::kTpe;
-  if (!is_judged_ || ended_ < kResultsToJudge) return Lead::kGp;
-  return gp_->PredictiveSkill().value_or(1) < kLeastSkill ? Lead::kInTurns : Lead::kGp;
+  if (!mode_ || ended_ < kResultsToJudge) return Lead::kGp;
+  return IsStalled() || gp_->PredictiveSkill().value_or(1) < kLeastSkill ? Lead::kInTurns
+                                                                         : Lead::kGp;
+}
+
+bool AutoSearcher::IsStalled() const { return ended_ - gained_at_ >= std::max(kStall, ended_ / 3); }
+
+void AutoSearcher::Count(Objectives values) {
+  if (!mode_ || values.empty() || !values[0]) return;
+  const double loss = AsLoss(*values[0], *mode_);
+  if (!(loss < least_loss_)) return;
+  least_loss_ = loss;
+  gained_at_ = ended_;
+}
+
+std::string AutoSearcher::WhyInTurns() const {
+  if (!IsStalled()) return "gp does not predict results better than their mean";
+  return "gp found nothing better in the last " + std::to_string(ended_ - gained_at_);
 }
 
 std::optional<Configuration> AutoSearcher::Suggest(TrialNumber number) {
@@ -27,14 +45,11 @@ std::optional<Configuration> AutoSearcher::Suggest(TrialNumber number) {
   if (lead != said_.value_or(Lead::kGp)) {
     const std::string after =
         "search: auto, after " + Counted(static_cast<int64_t>(ended_), "trial");
-    news_ = lead == Lead::kTpe ? after +
-                                     ": tpe from here on, since trials are short and gp's "
-                                     "suggestions would take a part of their time"
-            : lead == Lead::kGp
-                ? after + ": gp alone again, which now predicts results"
-                : after +
-                      ": gp and tpe in turns, since gp does not predict results better than "
-                      "their mean";
+    news_ = after + (lead == Lead::kTpe
+                         ? ": tpe from here on, since trials are short and gp's suggestions would "
+                           "take a part of their time"
+                     : lead == Lead::kGp ? ": gp alone again"
+                                         : ": gp and tpe in turns, since " + WhyInTurns());
   }
   said_ = lead;
   const bool takes_tpe = lead == Lead::kTpe || (lead == Lead::kInTurns && number.value % 2 == 1);
@@ -56,6 +71,7 @@ void AutoSearcher::OnReport(TrialNumber number, int64_t iteration, Objectives va
 
 void AutoSearcher::OnTrialEnded(TrialNumber number, Objectives last, bool failed) {
   ++ended_;
+  if (!failed) Count(last);
   gp_->OnTrialEnded(number, last, failed);
   tpe_->OnTrialEnded(number, last, failed);
 }

@@ -2,7 +2,9 @@
 // everything that it hears, so that they can take its place at any trial.
 //
 // - A model that predicts its results no better than their mean (PredictiveSkill below kLeastSkill
-//   once kResultsToJudge are there) has nothing to go by: every other suggestion is then tpe's.
+//   once kResultsToJudge are there) has nothing to go by, and one that found nothing better for
+//   kStall trials, and for a third of all, may be caught at a local best: every other suggestion is
+//   then tpe's.
 // - Thinking is not to cost more than a twentieth of a trial: from kResultsOfFast results on,
 // trials
 //   whose mean duration is below kFast get tpe's suggestions alone, which cost microseconds.
@@ -13,6 +15,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,9 +27,11 @@ namespace tune {
 
 class AutoSearcher final : public Searcher {
  public:
-  // `is_judged`: whether the model's predictions count; of several objectives they do not.
-  AutoSearcher(std::unique_ptr<Searcher> gp, std::unique_ptr<Searcher> tpe, bool is_judged)
-      : gp_(std::move(gp)), tpe_(std::move(tpe)), is_judged_(is_judged) {}
+  // `mode`: of the one objective; nothing where there are several or limits on results, where the
+  // model is not judged.
+  AutoSearcher(std::unique_ptr<Searcher> gp, std::unique_ptr<Searcher> tpe,
+               std::optional<Mode> mode)
+      : gp_(std::move(gp)), tpe_(std::move(tpe)), mode_(mode) {}
 
   std::optional<Configuration> Suggest(TrialNumber number) override;
   void Restore(TrialNumber number, const Configuration& configuration) override;
@@ -40,11 +45,16 @@ class AutoSearcher final : public Searcher {
  private:
   enum class Lead { kGp, kInTurns, kTpe };
   Lead Leading();
+  std::string WhyInTurns() const;
+  void Count(Objectives values);
+  bool IsStalled() const;
 
   std::unique_ptr<Searcher> gp_;
   std::unique_ptr<Searcher> tpe_;
-  bool is_judged_;
+  std::optional<Mode> mode_;
   size_t ended_ = 0;
+  double least_loss_ = std::numeric_limits<double>::infinity();
+  size_t gained_at_ = 0;  // When so many had ended.
   size_t timed_ = 0;
   double seconds_ = 0;  // Of those together.
   std::optional<Lead> said_;

@@ -43,15 +43,15 @@ class NamedSearcher final : public Searcher {
 };
 
 struct Sweep {
-  explicit Sweep(std::optional<double> skill, bool is_judged = true)
+  explicit Sweep(std::optional<double> skill, std::optional<Mode> mode = Mode::kMin)
       : searcher(std::make_unique<NamedSearcher>("gp", skill, heard),
-                 std::make_unique<NamedSearcher>("tpe", std::nullopt, heard), is_judged) {}
+                 std::make_unique<NamedSearcher>("tpe", std::nullopt, heard), mode) {}
 
   // Who suggested it.
   std::string Trial(double seconds = 0) {
     const TrialNumber number{next++};
     const auto configuration = searcher.Suggest(number);
-    const Metric loss = 1;
+    const Metric loss = gains ? -static_cast<double>(number.value) : 1;
     if (seconds > 0) searcher.OnDuration(number, seconds);
     searcher.OnTrialEnded(number, {&loss, 1}, false);
     return configuration->Find("by")->AsString();
@@ -65,6 +65,7 @@ struct Sweep {
   std::vector<std::string> heard;
   AutoSearcher searcher;
   int64_t next = 0;
+  bool gains = true;  // Each trial is better than all before.
 };
 
 TEST(AutoSearcher, BothHearOfEachTrial) {
@@ -87,8 +88,21 @@ TEST(AutoSearcher, AModelThatPredictsNothingTakesTurns) {
   EXPECT_THAT(sweep.Trials(4), ElementsAre("gp", "tpe", "gp", "tpe"));
   EXPECT_THAT(sweep.searcher.TakeNews(), HasSubstr("after 30 trials: gp and tpe in turns"));
   EXPECT_EQ(sweep.searcher.TakeNews(), "") << "once";
-  Sweep front(0.05, /*is_judged=*/false);
+  Sweep front(0.05, std::nullopt);
   EXPECT_THAT(front.Trials(60), testing::Each("gp"));
+}
+
+TEST(AutoSearcher, AModelThatFindsNothingBetterForLongTakesTurnsUntilThereIsAGain) {
+  Sweep sweep(0.9);
+  sweep.Trials(10);
+  sweep.gains = false;
+  EXPECT_THAT(sweep.Trials(40), testing::Each("gp"));
+  EXPECT_THAT(sweep.Trials(4), ElementsAre("gp", "tpe", "gp", "tpe"));
+  EXPECT_THAT(sweep.searcher.TakeNews(), HasSubstr("gp found nothing better in the last 40"));
+  sweep.gains = true;
+  sweep.Trial();
+  EXPECT_THAT(sweep.Trials(10), testing::Each("gp"));
+  EXPECT_THAT(sweep.searcher.TakeNews(), HasSubstr("gp alone again"));
 }
 
 TEST(AutoSearcher, OfManyShortTrialsThinkingIsNoPart) {
