@@ -3,8 +3,10 @@
 //   11  the oldest that this build knows
 //   12  failures that are alike count over the deaths of a tuner, and anew only after an end
 //   13  `auto` takes gp for several objectives, conditions, choices, and up to 50 parameters
-//  14  reports without the metric are counted anew for each attempt; `auto` counts points beside a
-//      grid
+//  14  `auto` learns who is to suggest, and counts points beside a grid; reports without the metric
+//      are counted anew for each attempt; a program's own `violation` means nothing without limits
+//      on results; the best checkpoints are those of the best results also where limits are known
+//      at the end alone
 //
 // Thread rule: constants.
 #pragma once

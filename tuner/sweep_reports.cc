@@ -15,9 +15,22 @@ constexpr char kTimeTotalName[] = "time_total";
 // Far above the steps of an epoch: a program may report each step and validate once an epoch.
 constexpr int64_t kReportsWithoutMetricMax = 10'000;
 
-// With what the report breaks of the sweep's limits on results, as far as that is known.
-Metric RankedIn(const Metrics& judged, Metric value, Mode mode) {
-  return value ? Metric(RankedValue(*value, FindViolation(judged), mode)) : value;
+// What a scheduler compares: the value with what the report breaks of the sweep's limits on
+// results, as far as that is known.
+Metric AtRung(const ControllerOptions& options, const Metrics& judged, Metric value) {
+  // Once a program's own metric of that name counted without limits, too.
+  const bool has_limits = !options.spec.feasible.empty() || options.decision_version < 14;
+  if (!value || !has_limits) return value;
+  return RankedValue(*value, FindViolation(judged), options.spec.mode);
+}
+
+// What the best checkpoints are chosen by, as the best result is: what cannot be told counts as
+// infeasible.
+Metric AsResult(const ControllerOptions& options, const Metrics& judged, Metric value) {
+  if (options.decision_version < 14) return AtRung(options, judged, value);
+  if (!value || options.spec.feasible.empty()) return value;
+  const double violation = FindViolation(judged).value_or(kViolationUnknown);
+  return RankedValue(*value, violation, options.spec.mode);
 }
 
 // For a report of the metric; one that comes last is waited for.
@@ -66,8 +79,7 @@ void Sweep::On(const Reported& reported) {
   out_.reports.push_back(
       ReportRow{ref.trial, ref.attempt, report.iteration, value, report.metrics, now_, decision});
   MeasureLanes(trial, report, reported.beside);
-  // The best checkpoints are those of the best results.
-  TakeCheckpoint(trial, report, RankedIn(report.metrics, value, options_.spec.mode));
+  TakeCheckpoint(trial, report, AsResult(options_, report.metrics, value));
   const StopReason reason = ReasonToStop(trial, report, decision);
   if (reason == StopReason::kStopCondition && trial.row.iterations == 0) {
     Answer(event.worker, trial, message, ReportAnswer::kRefused);
@@ -181,7 +193,7 @@ std::optional<Decision> Sweep::Decide(TrialRecord& trial, const Report& report, 
   // Where nobody can tell yet whether the limits are kept, the value alone counts at a rung.
   const Metric provisional = FindProvisional(report.metrics, options_.spec.metric);
   return scheduler_->OnReport(row.number, report.iteration,
-                              RankedIn(report.metrics, provisional, options_.spec.mode));
+                              AtRung(options_, report.metrics, provisional));
 }
 
 void Sweep::TellSearcher(TrialRecord& trial, const Report& report, Metric value) {

@@ -70,6 +70,36 @@ TEST_F(ControllerLimits, TheBestReportIsFeasibleOrTheOneThatViolatesLeast) {
   EXPECT_EQ(FindViolation(world_->reports.back().metrics), 0.05);
 }
 
+TEST_F(ControllerLimits, WithoutLimitsAProgramsOwnViolationIsAMetricLikeOthers) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(2);
+  spec.scheduler = *ParseJson(R"({"asha": {"max_t": 9, "reduction_factor": 2}})");
+  spec.trainable = *ParseJson(R"({"command": ["train"]})");
+  Begin(spec, 2);
+  Report(0, 1, {{"value", 0.1}, {"violation", 0}});
+  EXPECT_EQ(Report(1, 1, {{"value", 0.9}, {"violation", 1}}), ReportAnswer::kContinue);
+  EXPECT_EQ(world_->reports.back().decision->rank, 1);
+  EXPECT_EQ(Report(0, 2, {{"value", 0.1}, {"violation", 0}}), ReportAnswer::kStop);
+}
+
+TEST_F(ControllerLimits, TheBestCheckpointIsOfTheBestResultAlsoWhereLimitsAreKnownLate) {
+  Begin(Limited(R"(["ms <= 20"])"));
+  ControllerWorld::RunningAttempt& attempt = world_->Running(worker_).at(TrialNumber{0});
+  const auto report = [&](int64_t iteration, Metrics metrics) {
+    tune::Report told;
+    told.iteration = iteration;
+    told.metrics = std::move(metrics);
+    told.has_checkpoint = true;
+    told.checkpoint.path = attempt.start.artifact_dir + "/checkpoint_" + std::to_string(iteration);
+    ++attempt.sequence;
+    world_->Apply({ReportArrived{worker_, {attempt.start.ref, attempt.sequence, told}}});
+  };
+  report(1, {{"value", 0.95}});  // Nobody can tell whether it keeps the limit.
+  report(2, {{"value", 0.9}, {"ms", 12}});
+  report(3, {{"value", 0.5}, {"ms", 12}});
+  EXPECT_EQ(Row().best_iteration, 2);
+  EXPECT_THAT(world_->removed, ElementsAre(attempt.start.artifact_dir + "/checkpoint_1"));
+}
+
 TEST_F(ControllerLimits, ALimitMayNameParameters) {
   Begin(Limited(R"(["ms * x <= 20"])"));
   const double x = world_->configurations.at(TrialNumber{0}).Find("x")->AsDouble();
