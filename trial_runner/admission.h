@@ -20,6 +20,9 @@ class Admission {
   // When a worker attaches: the id of its token, or kFailedPrecondition with one line for the
   // worker that says why it may not (any more). kUnavailable: that cannot be told at the moment.
   virtual Result<std::string> Admit(std::string_view certificate) = 0;
+  // When a worker makes a call beside its stream: as Admit, but an expired token is still good.
+  // Only an attached worker has anything to ask, and its token was looked at when it attached.
+  virtual Result<std::string> AdmitCall(std::string_view certificate) = 0;
   // While it is attached: kFailedPrecondition when its token has been revoked since.
   virtual Status StillAdmits(std::string_view token_id) = 0;
 };

@@ -21,6 +21,8 @@
 #include "tests/trial_runner/message_samples.h"
 #include "tests/trial_runner/scripted_tuner.h"
 #include "tests/tuner/temp_folder.h"
+#include "trial_runner/grpc/checkpoint_channel.h"
+#include "trial_runner/grpc/package_channel.h"
 #include "trial_runner/grpc/tuner_channel.h"
 #include "trial_runner/grpc/worker_gateway.h"
 #include "trial_runner/tls/openssl_types.h"
@@ -35,6 +37,7 @@ using testing::HasSubstr;
 constexpr Instant kStart{1'800'000'000'000'000};
 constexpr Duration kDay = Seconds(86'400);
 constexpr Duration kPatience = Seconds(20);
+const PackageName kNoPackage{std::string(64, 'a'), 1};
 
 // ---- tokens
 
@@ -432,6 +435,43 @@ TEST(Tls, ATokenThatExpiresMeanwhileEndsNothing) {
   tuner.clock_.Set(kStart + kDay);
   worker.channel.Send({SampleReport()});
   EXPECT_TRUE(tuner.sink_.WaitForMessage<AttemptReport>());
+}
+
+// Each call of an attached worker is a connection of its own: its token may have expired by then.
+TEST(Tls, AWorkersCallsAreServedAfterItsTokenHasExpired) {
+  ListeningTuner tuner;
+  const NewToken token = tuner.Invite(Seconds(60));
+  const TunerEndpoint endpoint = tuner.EndpointFor(token.text);
+  Caller worker(endpoint);
+  ASSERT_TRUE(tuner.sink_.WaitForMessage<Hello>());
+  tuner.clock_.Set(kStart + kDay);
+  PackageChannel package(endpoint, kNoPackage, 0);
+  EXPECT_EQ(package.Next().status().code(), StatusCode::kNotFound) << "this tuner has no packages";
+  CheckpointChannel checkpoints(endpoint, "session");
+  const auto seen = checkpoints.Sees({std::string(kNonceBytes, '7')}, {});
+  EXPECT_THAT(seen.status().message(), HasSubstr("no checkpoints are taken here"));
+}
+
+TEST(Tls, ACallWithARevokedTokenIsRefused) {
+  ListeningTuner tuner;
+  const NewToken token = tuner.Invite();
+  tuner.Revoke(token.record.id);
+  PackageChannel package(tuner.EndpointFor(token.text), kNoPackage, 0);
+  const Status status = package.Next().status();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("was revoked at"));
+}
+
+// A worker calls many times a second, and each write of the list is synced.
+TEST(Tls, OnlyJoiningCountsAsAUseOfAToken) {
+  ListeningTuner tuner;
+  const NewToken token = tuner.Invite();
+  const TunerEndpoint endpoint = tuner.EndpointFor(token.text);
+  const std::string before = tuner.folder_.TokensVersion();
+  EXPECT_TRUE(tuner.gate_.AdmitCall(endpoint.tls->certificate).ok());
+  EXPECT_EQ(tuner.folder_.TokensVersion(), before);
+  EXPECT_TRUE(tuner.gate_.Admit(endpoint.tls->certificate).ok());
+  EXPECT_NE(tuner.folder_.TokensVersion(), before);
 }
 
 TEST(Tls, ATokenOfAnotherTunerIsRefusedByTheWorkerItself) {

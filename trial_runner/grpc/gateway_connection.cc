@@ -103,9 +103,11 @@ Status WorkerGateway::Connection::CheckCaller() {
   const auto certificates =
       call_->context.auth_context()->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
   if (options.tls && !certificates.empty()) {
-    TUNE_ASSIGN_OR_RETURN(
-        token_id_, options.tls->admission->Admit(
-                       std::string_view(certificates.front().data(), certificates.front().size())));
+    const std::string_view certificate(certificates.front().data(), certificates.front().size());
+    Admission& admission = *options.tls->admission;
+    TUNE_ASSIGN_OR_RETURN(token_id_, call_->context.method() == kAttachMethod
+                                         ? admission.Admit(certificate)
+                                         : admission.AdmitCall(certificate));
     return OkStatus();
   }
   if (options.local_secret.empty()) return OkStatus();

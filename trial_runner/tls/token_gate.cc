@@ -29,15 +29,20 @@ bool TokenGate::Knows(std::string_view certificate) {
   return !Refresh().ok() || tokens_.FindByKey(*key_hash) != nullptr;
 }
 
+Result<const TokenRecord*> TokenGate::Find(std::string_view key_hash) {
+  TUNE_RETURN_IF_ERROR(Refresh());
+  const TokenRecord* const record = tokens_.FindByKey(key_hash);
+  if (record == nullptr) return FailedPrecondition(kUnknown);
+  return record;
+}
+
 Result<std::string> TokenGate::Admit(std::string_view certificate) {
   TUNE_ASSIGN_OR_RETURN(const std::string key_hash, KeyHashOf(certificate));
   const Instant now = clock_.Now();
   std::string id;
   {
     const std::lock_guard lock(mutex_);
-    TUNE_RETURN_IF_ERROR(Refresh());
-    const TokenRecord* const record = tokens_.FindByKey(key_hash);
-    if (record == nullptr) return FailedPrecondition(kUnknown);
+    TUNE_ASSIGN_OR_RETURN(const TokenRecord* const record, Find(key_hash));
     TUNE_RETURN_IF_ERROR(MayJoin(*record, now));
     id = record->id;
   }
@@ -47,6 +52,15 @@ Result<std::string> TokenGate::Admit(std::string_view certificate) {
     return OkStatus();
   });
   return id;
+}
+
+Result<std::string> TokenGate::AdmitCall(std::string_view certificate) {
+  TUNE_ASSIGN_OR_RETURN(const std::string key_hash, KeyHashOf(certificate));
+  const Instant now = clock_.Now();
+  const std::lock_guard lock(mutex_);
+  TUNE_ASSIGN_OR_RETURN(const TokenRecord* const record, Find(key_hash));
+  if (record->StateAt(now) != TokenState::kExpired) TUNE_RETURN_IF_ERROR(MayJoin(*record, now));
+  return record->id;
 }
 
 Status TokenGate::StillAdmits(std::string_view token_id) {

@@ -22,12 +22,16 @@ class TokenGate final : public Admission {
   bool Knows(std::string_view certificate) override;
   // Also keeps the time as the token's last use.
   Result<std::string> Admit(std::string_view certificate) override;
+  // Writes nothing: a worker makes many such calls.
+  Result<std::string> AdmitCall(std::string_view certificate) override;
   // A token that expires while its worker is attached ends nothing; it joins no more.
   Status StillAdmits(std::string_view token_id) override;
 
  private:
   // Requires mutex_. A list that cannot be read admits nobody new; the last one stays.
   Status Refresh();
+  // Requires mutex_. The record of this certificate's token; kFailedPrecondition: there is none.
+  Result<const TokenRecord*> Find(std::string_view key_hash);
 
   const TlsFolder folder_;
   const Clock& clock_;
