@@ -106,7 +106,7 @@ class CheckpointDepot {
   // kInvalidArgument: such a checkpoint is not taken, ever; kResourceExhausted: there is no room
   // for it; kUnavailable: it comes in already.
   virtual Result<std::unique_ptr<IncomingCheckpoint>> Receive(const PutCheckpoint& put) = 0;
-  // kNotFound: it is not here.
+  // kNotFound: it is not here; kInvalidArgument: it is none that is sent, or cannot be read.
   virtual Result<std::unique_ptr<PackageSource>> Open(const GetCheckpoint& get) = 0;
   // How many bytes of the log are here then; what does not follow them is left out.
   virtual Result<int64_t> TakeLog(const PutLog& put) = 0;

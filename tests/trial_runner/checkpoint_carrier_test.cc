@@ -15,7 +15,9 @@
 #include <set>
 #include <string>
 
+#include "core/limits.h"
 #include "trial_runner/package/artifact_depot.h"
+#include "trial_runner/worker/checkpoint_store.h"
 
 namespace tune {
 namespace {
@@ -151,6 +153,17 @@ TEST_F(CheckpointCarrierTest, LeavesOneSweepAndGoesOnWithTheOther) {
   carrier.Settle(kOne, PlaceOf(kOne));
   carrier.Leave(kOther);
   EXPECT_FALSE(fs::exists(of_other));
+}
+
+// The attempt fails by that. Were its lease said to be over, it would begin again without end.
+TEST_F(CheckpointCarrierTest, ACheckpointThatIsTooDeepToBeSentIsInvalid) {
+  const std::string folder = root_ + "/checkpoint_000001";
+  std::string deep = folder;
+  for (int depth = 0; depth <= limits::kPackageDepthMax; ++depth) deep += "/d";
+  fs::create_directories(deep);
+  PatientTuner tuner(kOther);
+  const auto kept = TunerStore(tuner, root_ + "/1").Keep(RefOf(kOne), folder, {});
+  EXPECT_EQ(kept.status().code(), StatusCode::kInvalidArgument) << kept.status().message();
 }
 
 // ---- what programs leave in their trials' folders

@@ -48,6 +48,16 @@ class WorkerCheckpoints : public WorkerCoreTest {
     }
     return "nothing";
   }
+  // Of an attempt, to the tuner.
+  std::optional<AttemptEnded> ToldEnd() {
+    for (const Effect& effect : core_->TakeEffects()) {
+      const auto* const send = std::get_if<SendToTuner>(&effect);
+      const auto* const ended =
+          send == nullptr ? nullptr : std::get_if<AttemptEnded>(&send->message);
+      if (ended != nullptr) return *ended;
+    }
+    return std::nullopt;
+  }
 };
 
 TEST_F(WorkerCheckpoints, AReportWaitsUntilItsCheckpointIsKeptAndNamesTheTunersPath) {
@@ -260,15 +270,23 @@ TEST_F(WorkerCheckpoints, OneThatIsGoneAtTheTunerIsABadCheckpoint) {
   Tell(start);
   Effects();
   core_->OnCheckpointObtained(Ref(1, 2, 5), NotFound("there is no folder /a/1/4"), now_);
-  const auto effects = core_->TakeEffects();
-  for (const Effect& effect : effects) {
-    const auto* const send = std::get_if<SendToTuner>(&effect);
-    if (send == nullptr) continue;
-    const auto& ended = std::get<AttemptEnded>(send->message);
-    EXPECT_EQ(ended.detail, EndDetail::kBadCheckpoint);
-    return;
-  }
-  ADD_FAILURE() << "it did not end";
+  const std::optional<AttemptEnded> ended = ToldEnd();
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->detail, EndDetail::kBadCheckpoint);
+}
+
+// Another worker, which sees the tuner's disk, can still go on from it.
+TEST_F(WorkerCheckpoints, ACheckpointThatTheTunerCannotSendIsNotABadOne) {
+  StartAttempt start = Start(Ref(1, 2, 5));
+  start.checkpoint_path = "/a/1/4";
+  Tell(start);
+  Effects();
+  core_->OnCheckpointObtained(Ref(1, 2, 5), InvalidArgument("/a/1/4 holds too many files"), now_);
+  const std::optional<AttemptEnded> ended = ToldEnd();
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->outcome, Outcome::kCrashed);
+  EXPECT_EQ(ended->detail, EndDetail::kNone);
+  EXPECT_EQ(ended->error, "cannot have a checkpoint: /a/1/4 holds too many files");
 }
 
 TEST_F(WorkerCheckpoints, AnAttemptThatWaitsCanBeKilled) {

@@ -63,8 +63,9 @@ Result<std::string> FolderText::Hash() const {
 
 Status FolderText::AddPart(std::string head, std::string file, int64_t bytes) {
   if (parts_.size() > limits::kPackageEntriesMax) {
-    return FailedPrecondition(root_ + " holds more than " +
-                              std::to_string(limits::kPackageEntriesMax) + " files");
+    return InvalidArgument(root_ + " holds more than " +
+                           std::to_string(limits::kPackageEntriesMax) +
+                           " files and folders, too many to be sent");
   }
   const int64_t begin = name_.bytes;
   name_.bytes += static_cast<int64_t>(head.size()) + bytes;
@@ -76,7 +77,7 @@ Status FolderText::AddPart(std::string head, std::string file, int64_t bytes) {
 // has to be file or folder.
 Status FolderText::AddFolder(const std::string& within, int depth, const NameTest* is_left_out) {
   const std::string here = within.empty() ? root_ : root_ + "/" + within;
-  if (depth > limits::kPackageDepthMax) return FailedPrecondition(here + " lies too deep");
+  if (depth > limits::kPackageDepthMax) return InvalidArgument(here + " lies too deep to be sent");
   std::set<std::string> names;  // Sorted.
   std::error_code error;
   fs::directory_iterator it(here, error);

@@ -21,8 +21,8 @@ namespace tune {
 class FolderText final : public PackageSource {
  public:
   // Reads all of it, to name it. Errors: kNotFound (no such folder), kInvalidArgument (it holds
-  // what is neither file nor folder, or cannot be read), kFailedPrecondition (too many files, or
-  // too deep), kUnavailable (it changes).
+  // what is neither file nor folder, cannot be read, has too many files, or is too deep),
+  // kUnavailable (it changes).
   static Result<FolderText> Of(const std::string& folder);
   // Likewise, without what directly in it has a name of `is_left_out`. What is neither file nor
   // folder is passed over, and counted.

@@ -29,8 +29,9 @@ class CheckpointStore {
   virtual Result<KeptCheckpoint> Keep(const AttemptRef& ref, const std::string& local,
                                       std::stop_token stop) = 0;
   // `copy`: what may be here of it; its folder may be empty. kNotFound: the tuner does not have it;
-  // kFailedPrecondition: the lease is over; kUnavailable: `stop` was requested; others: of this
-  // machine (kResourceExhausted: its disk is full).
+  // kInvalidArgument: the tuner cannot send it; kFailedPrecondition: the lease is over;
+  // kUnavailable: `stop` was requested; others: of this machine (kResourceExhausted: its disk is
+  // full).
   virtual Result<CheckpointCopy> Obtain(const AttemptRef& ref, const std::string& path,
                                         const CheckpointCopy& copy, std::stop_token stop) = 0;
 };

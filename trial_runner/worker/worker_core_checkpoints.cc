@@ -208,9 +208,10 @@ std::optional<TrialEnd> WorkerCore::EndForUnobtained(const Status& status, Insta
     case StatusCode::kFailedPrecondition:
       return TrialEnd{Outcome::kLost, status.message(), EndDetail::kNone};
     case StatusCode::kNotFound:
-    case StatusCode::kInvalidArgument:
       return TrialEnd{Outcome::kCrashed, "cannot go on from a checkpoint: " + status.message(),
                       EndDetail::kBadCheckpoint};
+    case StatusCode::kInvalidArgument:  // It may be good, and is not one that can be sent.
+      return Crash("cannot have a checkpoint: " + status.message());
     case StatusCode::kResourceExhausted:
       if (!options_.is_local) break;
       return TrialEnd{Outcome::kCrashed, "cannot have a checkpoint: " + status.message(),
