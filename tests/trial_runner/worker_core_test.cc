@@ -1100,6 +1100,49 @@ TEST_F(ElsewhereTest, ATunerThatComesBackWithAnotherContentIsAskedForThat) {
   EXPECT_EQ(LastStart().place.folder, "/cache/packages/bb");
 }
 
+// The tuner was killed and goes on, and its working_dir has changed meanwhile.
+TEST_F(ElsewhereTest, WhatRanBeforeTheContentChangedStillSendsItsFilesAndItsLog) {
+  sends_logs_ = false;
+  JoinCommand();
+  Tell(Start(Ref(0, 1, 1)));
+  Effects();
+  FoundPlace own{{"/cache/packages/aa", "aa", "/cache"}, "/cache/artifacts"};
+  own.storage = CheckpointStorage::kTuner;
+  core_->OnPlace({}, Wanted("aa"), own, now_);
+  LoseTuner();
+  Pass(Seconds(1));
+  Tell(CommandWelcome("bb"));
+  Effects();
+  Line(1, kFinal);
+  Line(1, kCompleted);
+  EXPECT_THAT(Effects(),
+              ElementsAre("report 0 sequence 1",
+                          "send all of /cache/artifacts/0/attempt_1.log and /cache/artifacts/0"));
+  core_->OnLogSent(Ref(0, 1, 1), OkStatus());
+  EXPECT_THAT(Effects(), ElementsAre("clear /cache/artifacts/0", "ended 0 completed"));
+  // The next one waits for the new content.
+  Tell(Start(Ref(1, 1, 2)));
+  EXPECT_THAT(Effects(), ElementsAre("find bb for /home/me/code and /a"));
+  own.place = {"/cache/packages/bb", "bb", "/cache"};
+  core_->OnPlace({}, Wanted("bb"), own, now_);
+  EXPECT_EQ(LastStart().place.folder, "/cache/packages/bb");
+}
+
+TEST_F(ElsewhereTest, AFullDiskHereIsTheWorkersAlsoAfterTheContentChanged) {
+  JoinCommand();
+  Tell(Start(Ref(0, 1, 1)));
+  Effects();
+  FoundPlace own{{"/cache/packages/aa", "aa", "/cache"}, "/cache/artifacts"};
+  own.storage = CheckpointStorage::kTuner;
+  core_->OnPlace({}, Wanted("aa"), own, now_);
+  LoseTuner();
+  Pass(Seconds(1));
+  Tell(CommandWelcome("bb"));
+  Effects();
+  Line(1, R"({"end":{"outcome":"crashed","error":"cannot write","detail":"disk_full"}})");
+  EXPECT_THAT(Effects(), Contains("print this worker's disk takes no writes: cannot write"));
+}
+
 TEST_F(ElsewhereTest, AnAttemptThatIsHeldBackCanBeKilled) {
   JoinCommand();
   Tell(Start(Ref(0, 1, 1)));

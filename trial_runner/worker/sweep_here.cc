@@ -34,6 +34,18 @@ void SweepHere::LearnInputs(const std::string& config) {
   if (found.ok()) inputs = *std::move(found);  // A wrong one is the trial's to tell.
 }
 
+void SweepHere::Settle(FoundPlace place) {
+  found = std::move(place);
+  artifacts_there = wanted->artifacts;
+  is_outdated = false;
+}
+
+void SweepHere::Change(const PackageName& package) {
+  info.package = package;
+  wanted.reset();
+  is_outdated = true;
+}
+
 bool SweepHere::SharesProcesses() const {
   const bool is_command = trainable.is_map() && trainable.Find("command") != nullptr;
   return is_command && trainable.Find("serve") == nullptr;
@@ -57,9 +69,9 @@ std::string SweepHere::DataNote() const {
 }
 
 std::string SweepHere::FolderHere(const std::string& artifact_dir) const {
-  const bool is_elsewhere = found && artifact_dir.starts_with(wanted->artifacts + "/");
+  const bool is_elsewhere = found && artifact_dir.starts_with(artifacts_there + "/");
   if (!is_elsewhere) return artifact_dir;
-  return found->artifacts + artifact_dir.substr(wanted->artifacts.size());
+  return found->artifacts + artifact_dir.substr(artifacts_there.size());
 }
 
 }  // namespace tune

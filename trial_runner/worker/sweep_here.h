@@ -26,7 +26,11 @@ struct SweepHere {
   bool knows_inputs = false;  // Those of food11 stand in the configuration of its trials.
 
   std::optional<WantedPlace> wanted = {};  // Asked for.
-  std::optional<FoundPlace> found = {};
+  std::optional<FoundPlace> found = {};    // Answered last.
+  std::string artifacts_there = {};        // What its artifacts are on the tuner's machine.
+  // The tuner has another package now. Attempts wait for another place, and what runs goes on in
+  // the one that was found: where its trials save is the same in both.
+  bool is_outdated = false;
   std::string unfit = {};  // Why this machine cannot run it; empty: it can, as far as is known.
   bool was_unfit = false;
   std::optional<Instant> tries_again = {};  // It may be mended by then: a disk that is mounted.
@@ -34,6 +38,11 @@ struct SweepHere {
   // Their processes ended with others in them. They run alone from now on.
   std::set<TrialNumber> loners = {};
 
+  bool HasPlace() const { return found && !is_outdated; }
+  // The answer to what is wanted.
+  void Settle(FoundPlace place);
+  // The tuner has another package.
+  void Change(const PackageName& package);
   // Whether a process that has run trials of it may run another sweep's: one that starts each
   // trial's program anew keeps nothing of those before.
   bool SharesProcesses() const;

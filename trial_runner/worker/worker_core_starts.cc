@@ -125,7 +125,7 @@ Fusion WorkerCore::FusionFor(const StartAttempt& start) const {
 bool WorkerCore::KnowsPlace(const SweepHere& sweep) const {
   const bool has_tuners_folder = options_.is_local && !sweep.info.is_elsewhere;
   const bool is_known = has_tuners_folder && sweep.info.bucket.empty() && sweep.inputs.empty();
-  return sweep.found.has_value() || is_known;
+  return sweep.HasPlace() || is_known;
 }
 
 void WorkerCore::AskForPlace(const StartAttempt& start) {
@@ -135,10 +135,10 @@ void WorkerCore::AskForPlace(const StartAttempt& start) {
   const bool has_tuners_folder = options_.is_local && !sweep.info.is_elsewhere;
   if (has_tuners_folder && sweep.inputs.empty()) {
     sweep.wanted = WantedPlace{{}, sweep.working_folder, artifacts, false, sweep.info.bucket};
-    sweep.found = FoundPlace{{"", sweep.info.package.sha256, options_.cache},
-                             std::move(artifacts),
-                             CheckpointStorage::kSharedFolder,
-                             sweep.info.bucket};
+    sweep.Settle({{"", sweep.info.package.sha256, options_.cache},
+                  std::move(artifacts),
+                  CheckpointStorage::kSharedFolder,
+                  sweep.info.bucket});
     effects_.push_back(SettleSweep{start.ref.sweep, *sweep.found});
     return;
   }
@@ -225,7 +225,7 @@ bool WorkerCore::OnPlace(ExperimentId sweep_id, const WantedPlace& wanted,
     return true;
   }
   place_waits_.erase(sweep_id);
-  entry->second.found = *found;
+  entry->second.Settle(*found);
   for (auto& [id, process] : processes_) {
     if (process.sweep != sweep_id) continue;
     for (const auto& [lane, running] : process.running) {
@@ -237,7 +237,7 @@ bool WorkerCore::OnPlace(ExperimentId sweep_id, const WantedPlace& wanted,
 
 void WorkerCore::OnPlaceWaits(ExperimentId sweep, const std::string& why) {
   const auto here = sweeps_.find(sweep);
-  if (has_exited_ || is_winding_down_ || here == sweeps_.end() || here->second.found) return;
+  if (has_exited_ || is_winding_down_ || here == sweeps_.end() || here->second.HasPlace()) return;
   place_waits_[sweep] = CutError(std::string(kDataWait) + why);
   Say(place_waits_[sweep]);
 }
@@ -276,7 +276,7 @@ void WorkerCore::BeUnfit(ExperimentId id, const std::string& text, Instant now, 
 void WorkerCore::TryAgain(ExperimentId id, SweepHere& sweep) {
   sweep.tries_again.reset();
   sweep.unfit.clear();
-  if (!sweep.found) sweep.wanted.reset();
+  if (!sweep.HasPlace()) sweep.wanted.reset();
   Tell(SweepUnfit{id, ""});
 }
 

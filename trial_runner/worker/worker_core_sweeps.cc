@@ -75,9 +75,7 @@ void WorkerCore::TakeUp(const SweepInfo& info, Instant now) {
   if (is_new) return GetReadyFor(sweep, now);
   if (sweep.info.package == info.package) return;
   // Another content of the same sweep: what was held back for the old one begins in the new one.
-  sweep.info.package = info.package;
-  sweep.wanted.reset();
-  sweep.found.reset();
+  sweep.Change(info.package);
   for (const auto& [id, process] : processes_) {
     if (process.sweep != info.sweep) continue;
     for (const auto& [lane, running] : process.running) {
