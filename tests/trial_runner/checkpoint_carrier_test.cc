@@ -283,6 +283,34 @@ TEST_F(CarrierOfFiles, ThatTheTunerDoesNotTakeArePutAsideAndTheLogSaysWhere) {
   EXPECT_EQ(Read(aside + "/model.pt"), "weights");
 }
 
+// They are not what the trial goes on from.
+TEST_F(CarrierOfFiles, ThatCannotComeKeepNoAttemptFromGoingOnAndTheLogSaysWhy) {
+  Write(there_ + "/checkpoint_000001/state", "x");
+  std::string deep = there_ + "/deep";
+  for (int depth = 0; depth <= limits::kPackageDepthMax; ++depth) deep += "/d";
+  fs::create_directories(deep);
+  ObtainCheckpoint obtain{RefOf(kOne), there_ + "/checkpoint_000001", {}, there_, here()};
+  obtain.log_path = here() + "/attempt_2.log";
+  carrier_->Obtain(obtain);
+  ASSERT_TRUE(WaitUntilKept(RefOf(kOne)));
+  EXPECT_EQ(Read(here() + "/checkpoint_000001/state"), "x");
+  EXPECT_THAT(Read(obtain.log_path),
+              testing::MatchesRegex("tune: what earlier attempts left in the trial's folder did "
+                                    "not come here: .* lies too deep to be sent\n"));
+}
+
+TEST_F(CarrierOfFiles, ThatWouldLieBelowALinkOfThePrograms) {
+  Write(there_ + "/runs/1.csv", "1\n");
+  fs::create_directories(root_ + "/scratch");
+  fs::create_directory_symlink(root_ + "/scratch", here() + "/runs");
+  ObtainCheckpoint obtain{RefOf(kOne), "", {}, there_, here()};
+  obtain.log_path = here() + "/attempt_2.log";
+  carrier_->Obtain(obtain);
+  ASSERT_TRUE(WaitUntilKept(RefOf(kOne)));
+  EXPECT_TRUE(fs::is_empty(root_ + "/scratch"));
+  EXPECT_THAT(Read(obtain.log_path), testing::HasSubstr("runs would lie below a link"));
+}
+
 TEST_F(CarrierOfFiles, NothingThereIsNothingToTell) {
   Write(here() + "/config.json", "{}");  // As each program is given.
   ASSERT_TRUE(SendAll());

@@ -119,8 +119,10 @@ Result<CheckpointCopy> CheckpointCarrier::Bring(CheckpointStore& store,
                                                 const ObtainCheckpoint& obtain,
                                                 const std::stop_token& stop) {
   if (!obtain.files_path.empty()) {
-    TUNE_RETURN_IF_ERROR(
+    TUNE_ASSIGN_OR_RETURN(
+        const std::string line,
         ObtainTrialFiles(link_, obtain.ref, obtain.files_path, obtain.files_folder, stop));
+    if (!line.empty()) OutputLog(obtain.log_path).Append(line + "\n");
   }
   if (obtain.path.empty()) return CheckpointCopy{};
   return store.Obtain(obtain.ref, obtain.path, obtain.copy, stop);

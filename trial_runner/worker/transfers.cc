@@ -1,6 +1,7 @@
 #include "trial_runner/worker/transfers.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -29,6 +30,17 @@ std::string KeptHere(const AttemptRef& ref, const std::string& folder, const Sta
   return "tune: what this attempt left in its folder did not come to the tuner: " + why.message() +
          (aside.ok() ? "; it stays on this worker's machine, in " + *aside
                      : "; it could not be kept: " + aside.status().message());
+}
+
+// A line for the attempt's log where the trouble lies in the files, or in the folder that a program
+// of the trial's may have shaped: the attempt can begin without them.
+Result<std::string> LineUnlessFatal(const Status& status) {
+  if (status.ok()) return std::string();
+  const bool is_fatal = status.code() == StatusCode::kFailedPrecondition ||
+                        status.code() == StatusCode::kResourceExhausted;
+  if (is_fatal) return status;
+  return "tune: what earlier attempts left in the trial's folder did not come here: " +
+         status.message();
 }
 
 }  // namespace
@@ -99,16 +111,22 @@ std::string SendTrialFiles(CheckpointLink& link, const AttemptRef& ref, const st
   }
 }
 
-Status ObtainTrialFiles(CheckpointLink& link, const AttemptRef& ref, const std::string& path,
-                        const std::string& folder, const std::stop_token& stop) {
+Result<std::string> ObtainTrialFiles(CheckpointLink& link, const AttemptRef& ref,
+                                     const std::string& path, const std::string& folder,
+                                     const std::stop_token& stop) {
   for (int wrong_count = 0;;) {
     Result<IncomingText> text = GetText(link, ref, path, folder, stop);
-    if (!text.ok() && text.status().code() == StatusCode::kNotFound) return OkStatus();
-    Result<std::string> came =
+    if (!text.ok() && text.status().code() == StatusCode::kNotFound) return std::string();
+    const Result<std::string> came =
         text.ok() ? text->Unpack(folder, std::string(kTrialFilesIncoming)) : text.status();
-    const Status status = came.ok() ? MoveTrialFiles(*came, folder) : came.status();
-    if (status.ok() || stop.stop_requested()) return status;
-    if (!IsWorthAnotherTry(status, wrong_count)) return status;
+    if (stop.stop_requested()) return GivenUp();
+    if (IsWorthAnotherTry(came.status(), wrong_count)) continue;
+    if (came.status().code() == StatusCode::kDataLoss) return came.status();
+    if (!came.ok()) return LineUnlessFatal(came.status());
+    const Status moved = MoveTrialFiles(*came, folder);
+    std::error_code ignored;
+    std::filesystem::remove_all(*came, ignored);
+    return LineUnlessFatal(moved);
   }
 }
 

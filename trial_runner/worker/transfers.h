@@ -48,8 +48,11 @@ std::string SendTrialFiles(CheckpointLink& link, const AttemptRef& ref, const st
                            const std::stop_token& stop);
 
 // What earlier attempts of the trial left comes from `path`, its folder on the tuner's machine,
-// into `folder`. Errors as of GetText; that there is nothing is none.
-Status ObtainTrialFiles(CheckpointLink& link, const AttemptRef& ref, const std::string& path,
-                        const std::string& folder, const std::stop_token& stop);
+// into `folder`. Returns a line for the attempt's log where they cannot be had; empty: they are
+// here, or there are none. Errors: kUnavailable: `stop` was requested; kFailedPrecondition: the
+// lease is over; kResourceExhausted: this machine's disk is full; kDataLoss: they come wrong.
+Result<std::string> ObtainTrialFiles(CheckpointLink& link, const AttemptRef& ref,
+                                     const std::string& path, const std::string& folder,
+                                     const std::stop_token& stop);
 
 }  // namespace tune

@@ -12,10 +12,10 @@
 namespace tune {
 namespace {
 
-// Of each attempt, and of each rank but the first.
-std::string LogPath(const StartAttempt& start) {
-  if (start.artifact_dir.empty()) return "";
-  return start.artifact_dir + "/" + AttemptLogName(start.ref.attempt, start.rank);
+// Of each attempt, and of each rank but the first; `folder`: its trial's, on this machine.
+std::string LogPath(const StartAttempt& start, const std::string& folder) {
+  if (folder.empty()) return "";
+  return folder + "/" + AttemptLogName(start.ref.attempt, start.rank);
 }
 
 // Where the first rank's program is to listen: the port is this attempt's as long as it runs, so
@@ -172,6 +172,7 @@ void WorkerCore::BeginOnceRestored(ProcessId id, Process& process, int64_t lane)
   if (wants_files) {
     obtain.files_path = running.start.artifact_dir;
     obtain.files_folder = SweepOf(ref).FolderHere(obtain.files_path);
+    obtain.log_path = LogPath(running.start, obtain.files_folder);
   }
   effects_.push_back(std::move(obtain));
 }
@@ -191,7 +192,7 @@ void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
   if (running.restored) start.checkpoint_path = *running.restored;
   if (start.is_spread) place.address = options_.address;
   if (start.group.master_address.empty()) start.group.master_address = place.address;
-  running.log_path = LogPath(start);
+  running.log_path = LogPath(start, start.artifact_dir);
   ChooseLogs(id, process);
   if (SendsLog(running)) {
     effects_.push_back(SendLog{id, start.ref, running.log_path, start.rank, /*is_last=*/false});

@@ -82,6 +82,7 @@ struct ObtainCheckpoint {
   // What earlier attempts' programs left in the trial's folder; empty: it is not asked for.
   std::string files_path = {};    // On the tuner's machine.
   std::string files_folder = {};  // On this one.
+  std::string log_path = {};      // The attempt's, which says why they are not here.
 };
 // What this attempt prints goes to the tuner, too: now and then; `is_last`: all of it, and before
 // that what its program left in `folder`, which then is answered (OnLogSent). The process, if it
