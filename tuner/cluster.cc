@@ -287,8 +287,11 @@ std::vector<GrantedRank> Cluster::Grant(const Want& want, const Choice& choice,
   return ranks;
 }
 
-std::optional<WorkerId> Cluster::RoomAhead(int64_t ahead_per_running, const ResourceRequest& any) {
-  return leases_.RoomAhead(ahead_per_running, Shunned(any));
+std::optional<WorkerId> Cluster::RoomAhead(int64_t ahead_per_running, const ResourceRequest& any,
+                                           const std::set<WorkerId>& kept) {
+  std::set<WorkerId> except = Shunned(any);
+  except.insert(kept.begin(), kept.end());
+  return leases_.RoomAhead(ahead_per_running, except);
 }
 
 GrantedRank Cluster::GrantAhead(WorkerId worker, const Candidate& candidate) {

@@ -84,8 +84,9 @@ class Cluster {
   // of `kept` are for others.
   std::optional<Choice> Choose(const std::vector<Want>& wants, const ResourceRequest& any,
                                const std::set<WorkerId>& kept = {});
-  // The worker with room in its queue, and the first of the wants for it.
-  std::optional<WorkerId> RoomAhead(int64_t ahead_per_running, const ResourceRequest& any);
+  // The worker with room in its queue, none of `kept`, and the first of the wants for it.
+  std::optional<WorkerId> RoomAhead(int64_t ahead_per_running, const ResourceRequest& any,
+                                    const std::set<WorkerId>& kept);
   std::optional<size_t> ChooseAhead(const std::vector<Want>& wants, WorkerId worker) const;
   // As in the table (trial_runner/lease_table.h). `want` is the one that was chosen.
   std::vector<GrantedRank> Grant(const Want& want, const Choice& choice,

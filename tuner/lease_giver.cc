@@ -181,8 +181,9 @@ void LeaseGiver::FillAhead() {
   if (board_.sweeps().size() != 1) return;
   OpenSweep& sweep = board_.sweeps().begin()->second;
   const int64_t ahead_per_running = sweep.sweep.AheadPerRunning();
+  const std::set<WorkerId> unfit = sweep.UnfitWorkers();
   while (sweep.sweep.HasPlaceAhead()) {
-    const auto worker = cluster.RoomAhead(ahead_per_running, sweep.sweep.Request());
+    const auto worker = cluster.RoomAhead(ahead_per_running, sweep.sweep.Request(), unfit);
     if (!worker) return;
     const std::vector<Want> wants = sweep.sweep.Wants();
     const std::optional<size_t> choice = cluster.ChooseAhead(wants, *worker);

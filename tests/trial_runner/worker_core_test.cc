@@ -1283,6 +1283,36 @@ TEST_F(WorkerCoreTest, OfManySweepsAWorkerLeavesOutTheOneThatItCannotRun) {
   EXPECT_THAT(Effects(), Contains("unfit for 2"));
 }
 
+// What waits there would begin in the room of what is ended, and find the folder gone as well.
+TEST_F(WorkerCoreTest, OfASweepThatAHeadsWorkerCannotRunNothingBeginsFromItsQueue) {
+  core_.emplace(WorkerCore::Options{Greeting(), /*is_local=*/true, ""});
+  core_->Begin();
+  SweepInfo info = SweepOf(R"({"command":["./train.sh"]})");
+  info.sweep = ExperimentId{1};
+  Welcome welcome = WelcomeTo({info});
+  welcome.is_head = true;
+  Tell(welcome);
+  const auto start = [](int64_t trial, bool ahead) {
+    StartAttempt message = Start(Ref(trial, 1, trial + 1), ahead);
+    message.ref.sweep = ExperimentId{1};
+    return message;
+  };
+  Tell(start(0, false));
+  Tell(start(1, true));
+  Tell(start(2, true));
+  Effects();
+  Line(1, R"({"end":{"outcome":"bad_config","error":"there is no folder /data",)"
+          R"("detail":"absent_path"}})");
+  EXPECT_THAT(
+      Effects(),
+      ElementsAre(testing::HasSubstr("there is no folder /data"), "unfit for 1",
+                  testing::StartsWith("ended 1 preempted: this worker has not what"),
+                  testing::StartsWith("ended 2 preempted: this worker has not what"), "kill 1"));
+  Ended(1, {0, "SIGKILL"});
+  EXPECT_THAT(Effects(), ElementsAre(testing::StartsWith("ended 0 preempted: ")));
+  EXPECT_EQ(core_->running_count(), 0);
+}
+
 // A head that begins before its disks are mounted.
 TEST_F(WorkerCoreTest, AHeadsOwnWorkerThatLacksAFolderOfASweepTriesAgainWithGrowingPauses) {
   core_.emplace(WorkerCore::Options{Greeting(), /*is_local=*/true, ""});

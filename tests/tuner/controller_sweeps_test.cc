@@ -265,6 +265,29 @@ TEST(ControllerSweeps, AQueueOfOneThatWasAloneTakesNothingOfTheOthers) {
   world.ExpectStreamLeadsToRows(second);
 }
 
+TEST(ControllerSweeps, AWorkerThatCannotRunASweepGetsNoneOfItsLeasesAhead) {
+  HeadWorld world;
+  world.pace = Duration{100};
+  const WorkerId worker = world.Join(3);
+  const ExperimentId sweep = world.Open(SpecOf(60));
+  world.RunToEnd(60, /*may_be_left=*/true);
+  HeadWorld::Worker& books = world.workers.at(worker);
+  ASSERT_FALSE(books.ahead.empty()) << "short trials have leases ahead";
+  std::vector<HeadEvent> events{{WorkerUnfit{worker, {sweep, "there is no folder /data"}}}};
+  for (const StartAttempt& start : std::exchange(books.ahead, {})) {
+    ++books.ends;
+    events.push_back({AttemptFinished{worker, {start.ref, Outcome::kPreempted, ""}}});
+  }
+  world.Apply(events);
+  EXPECT_FALSE(books.running.empty());
+  EXPECT_TRUE(books.ahead.empty()) << "it would give them back at once";
+  world.Apply({HeadEvent{WorkerUnfit{worker, {sweep, ""}}}});
+  EXPECT_FALSE(books.ahead.empty());
+  world.RunToEnd();
+  EXPECT_EQ(world.stored.at(sweep).ended, ExperimentStatus::kFinished);
+  world.ExpectStreamLeadsToRows(sweep);
+}
+
 TEST(ControllerSweeps, AHeadThatDiedGoesOnWithAllOfThem) {
   HeadWorld world;
   const WorkerId remote = world.Join(2, "remote");

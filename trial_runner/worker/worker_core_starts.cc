@@ -268,6 +268,14 @@ void WorkerCore::BeUnfit(ExperimentId id, const std::string& text, Instant now, 
   }
   Complain(sweep.info.experiment + ": " + sweep.unfit);
   Tell(SweepUnfit{id, sweep.unfit});
+  // First: what runs leaves its room to the queue's head.
+  for (const StartAttempt& start : std::exchange(queue_, {})) {
+    if (start.ref.sweep != id) {
+      queue_.push_back(start);
+    } else {
+      EndAttempt(start.ref, {Outcome::kPreempted, text, EndDetail::kNone});
+    }
+  }
   for (auto& [process_id, process] : processes_) {
     if (process.sweep != id || process.running.empty()) continue;
     GiveBackAll(process_id, process, {Outcome::kPreempted, text, EndDetail::kNone}, true, now);
