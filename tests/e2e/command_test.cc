@@ -571,6 +571,30 @@ TEST_F(Command, SetupRunsOnceForAllTrials) {
   EXPECT_EQ(Text("seen"), "made\nmade\nmade\nmade\nmade\nmade\n");
 }
 
+TEST_F(Command, WhatSetupMadeIsThereInEachTrialOfAProgramThatServes) {
+  folder_.Write("serve.py",
+                "import os, tune\n"
+                "print('begins', flush=True)\n"
+                "while True:\n"
+                "    with open(os.environ['TUNE_SETUP_DIR'] + '/made') as made:\n"
+                "        tune.report(acc=len(made.read()))\n"
+                "    variables = tune._reporter.next_trial()\n"
+                "    if variables is None:\n"
+                "        break\n"
+                "    for name in [name for name in os.environ if name.startswith('TUNE_')]:\n"
+                "        del os.environ[name]\n"
+                "    os.environ.update(variables)\n");
+  const ProgramResult result = Run(Sweep("  command: [/usr/bin/python3, serve.py]\n  serve: true\n"
+                                         "  setup: [\"echo made > $TUNE_SETUP_DIR/made\"]\n",
+                                         "samples: 3\n"),
+                                   {"--cpus", "1"});
+  ASSERT_TRUE(Succeeded(result));
+  EXPECT_THAT(Outcomes(), ElementsAre("completed|", "completed|", "completed|"));
+  EXPECT_THAT(Text("tune.artifacts/space/0/attempt_1.log"), HasSubstr("begins"));
+  EXPECT_THAT(Text("tune.artifacts/space/2/attempt_1.log"), Not(HasSubstr("begins")))
+      << "one process runs them all";
+}
+
 TEST_F(Command, SetupIsDoneOnceForAllSweepsThatNeedTheSame) {
   TestFolder outside;
   fs::create_directory(folder_ / "code");  // Without what we keep beside it for ourselves.

@@ -14,6 +14,9 @@
 
 namespace tune {
 
+// The variable that names what `setup` made.
+inline constexpr char kSetupFolder[] = "TUNE_SETUP_DIR";
+
 struct CommandRunner::Attempt {
   Attempt(const TrialStart& s, CommandSpec parsed)
       : start(s), spec(std::move(parsed)), trial(start, spec), place(start) {}

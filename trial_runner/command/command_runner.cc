@@ -158,9 +158,10 @@ void CommandRunner::KeepServed(Attempt& attempt) {
   if (attempt.start.world_size > 1) return;  // It has met the others of this one.
   attempt.program->BeginLog();
   served_.emplace(Served{*std::move(attempt.program), *std::move(attempt.server),
-                         *attempt.asks_for_next, std::move(attempt.cpus), std::move(attempt.filled),
-                         std::move(attempt.folder), attempt.start.threads,
-                         attempt.start.device_environment});
+                         *attempt.asks_for_next, std::move(attempt.cpus),
+                         std::move(attempt.setup_hold), attempt.environment[kSetupFolder],
+                         std::move(attempt.filled), std::move(attempt.folder),
+                         attempt.start.threads, attempt.start.device_environment});
 }
 
 void CommandRunner::EndServed() {
@@ -178,6 +179,8 @@ bool CommandRunner::CanServe(const Attempt& attempt) {
 }
 
 void CommandRunner::HandOver(Served served, Attempt& attempt) {
+  if (!served.setup_folder.empty()) attempt.environment[kSetupFolder] = served.setup_folder;
+  attempt.setup_hold = std::move(served.setup_hold);
   std::map<std::string, std::string> variables;
   for (const auto& [name, value] : attempt.environment) {
     if (name.starts_with("TUNE_")) variables.emplace(name, value);

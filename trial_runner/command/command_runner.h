@@ -41,6 +41,9 @@ class CommandRunner {
     ProgramServer server;
     ClientId client;  // That asks for the next trial.
     CpuShare cpus;
+    // What `setup` made for it, in that folder, stays as long as this is open.
+    FileDescriptor setup_hold;
+    std::string setup_folder;
     // What another trial must have in common, to be run by it.
     FilledCommand filled;
     std::string folder;

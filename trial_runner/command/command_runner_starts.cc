@@ -183,7 +183,7 @@ Result<Program> CommandRunner::StartWhenThereIsRoom(const ProgramOptions& option
 // Where the program runs, where its trial's files go and where its setup lies.
 std::vector<std::string> CommandRunner::FoldersOf(const Attempt& attempt) {
   std::vector<std::string> folders = {attempt.folder, attempt.start.artifact_dir};
-  const auto setup = attempt.environment.find("TUNE_SETUP_DIR");
+  const auto setup = attempt.environment.find(kSetupFolder);
   if (setup != attempt.environment.end()) folders.push_back(setup->second);
   return folders;
 }
@@ -210,7 +210,7 @@ Status CommandRunner::SetUp(Attempt& attempt) {
   if (attempt.spec.setup().empty()) return OkStatus();
   const SetupPlace place(attempt.start, attempt.spec.setup(), attempt.folder,
                          attempt.environment["PATH"]);
-  attempt.environment["TUNE_SETUP_DIR"] = place.folder();
+  attempt.environment[kSetupFolder] = place.folder();
   TUNE_ASSIGN_OR_RETURN(SetupPlace::Claim claim, place.Ask());
   if (claim.turn == SetupPlace::Turn::kWait) {
     std::printf("tune: setup: waiting for another trial of this machine in %s\n",
