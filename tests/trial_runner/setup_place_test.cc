@@ -77,6 +77,25 @@ TEST_F(SetupPlaces, WhoFailsOrDiesLeavesItToTheNext) {
   EXPECT_EQ(Ask(place).turn, Turn::kToMake);
 }
 
+// A `git clone` or `mkdir` would fail in it, and each time after that.
+TEST_F(SetupPlaces, WhatASetupThatWasBrokenOffLeftIsGoneBeforeTheNext) {
+  for (const bool is_shared : {true, false}) {
+    const SetupPlace place = Place("make", is_shared);
+    {
+      const SetupPlace::Claim broken_off = Ask(place);
+      fs::create_directories(place.folder() + "/repo/.git");
+      std::ofstream(place.folder() + "/repo/.git/HEAD") << "x";
+    }
+    SetupPlace::Claim next = Ask(place);
+    EXPECT_EQ(next.turn, Turn::kToMake);
+    EXPECT_TRUE(fs::is_empty(place.folder()));
+    std::ofstream(place.folder() + "/made") << "x";
+    ASSERT_TRUE(place.Finish(next).ok());
+    EXPECT_EQ(Ask(place).turn, Turn::kMade);
+    EXPECT_TRUE(fs::exists(place.folder() + "/made"));
+  }
+}
+
 TEST_F(SetupPlaces, OtherCommandsHaveAnotherPlace) {
   Make(Place("make"));
   EXPECT_EQ(Ask(Place("make all")).turn, Turn::kToMake);

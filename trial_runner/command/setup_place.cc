@@ -32,6 +32,24 @@ bool Says(const std::string& file, const std::string& mark) {
   return text.ok() && *text == mark;
 }
 
+// A command may not bear what it has made by half: git clone, mkdir. What cannot be removed stays.
+void Empty(const std::string& folder) {
+  std::error_code ignored;
+  // Package managers make folders that even their owner may not change.
+  std::error_code error;
+  fs::recursive_directory_iterator it(folder, error);
+  for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
+    if (fs::is_directory(it->symlink_status(ignored))) {
+      fs::permissions(it->path(), fs::perms::owner_all, fs::perm_options::add, ignored);
+    }
+  }
+  std::vector<fs::path> left;
+  for (fs::directory_iterator top(folder, ignored), end; top != end; top.increment(ignored)) {
+    left.push_back(top->path());
+  }
+  for (const fs::path& path : left) fs::remove_all(path, ignored);
+}
+
 }  // namespace
 
 SetupPlace::SetupPlace(const TrialStart& start, const std::vector<std::string>& commands,
@@ -69,8 +87,11 @@ Result<SetupPlace::Claim> SetupPlace::Ask() const {
     FileDescriptor lock(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!lock.is_open() && errno != ENOENT) return ErrnoStatus("open", folder_);
     if (!lock.is_open()) continue;
-    if (LockFolder(lock, LOCK_EX) == FolderLock::kTheirs) return Claim{};
+    const FolderLock is_locked = LockFolder(lock, LOCK_EX);
+    if (is_locked == FolderLock::kTheirs) return Claim{};
     if (IsMarked() || (!is_link && !IsFolderAt(lock, folder_))) continue;
+    // Without locks another one may be at work in it.
+    if (is_locked == FolderLock::kOurs && !is_link) Empty(folder_);
     return Claim{Turn::kToMake, std::move(lock)};
   }
 }

@@ -27,9 +27,11 @@ class SetupPlace {
   const std::string& folder() const { return folder_; }
 
   enum class Turn {
-    kMade,    // By somebody, before.
-    kToMake,  // By the caller: the others wait, as long as `hold` is open.
-    kWait,    // Another makes it, or uses what it made for its own sweep: ask again.
+    kMade,  // By somebody, before.
+    // By the caller: the others wait, as long as `hold` is open. What one that was broken off left
+    // there is gone.
+    kToMake,
+    kWait,  // Another makes it, or uses what it made for its own sweep: ask again.
   };
   struct Claim {
     Turn turn = Turn::kWait;
