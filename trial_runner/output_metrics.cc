@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/limits.h"
 #include "core/utf8.h"
 #include "trial_runner/first_reading.h"
 #include "trial_runner/whole_number.h"
@@ -236,7 +237,9 @@ std::optional<OutputReport> OutputMetrics::MakeReport() {
     if (is_first) report.findings.push_back(*found_[i]);
   }
   if (is_first) report.reading = ReadingOf(*found_[*leader_]);
-  report.note = doubts_.OnReport(found_, *leader_, rules_.patterns[*leader_]);
+  const std::string note = doubts_.OnReport(found_, *leader_, rules_.patterns[*leader_]);
+  // A word or a number that it repeats may be as long as a line.
+  report.note = ToUtf8(std::string_view(note).substr(0, limits::kErrorBytesMax));
   return report;
 }
 

@@ -159,7 +159,7 @@ std::string NoteOnRest(const std::optional<OutputFinding>& first, const OutputFi
   const std::string taken = leading.line.substr(
       leading.match.number_begin, leading.match.number_end - leading.match.number_begin);
   std::string text = "the regular expression of '" + leading.metric + "' reads " + taken +
-                     " out of '" + taken + std::string(rest) + "' in " + Quoted(leading.line);
+                     " out of " + Quoted(taken + std::string(rest)) + " in " + Quoted(leading.line);
   if (is_fraction) text += ", and other lines have another number behind it";
   return text + "; print the value as one number, such as " + (is_fraction ? "0.98" : "12345.6") +
          ", or, if " + taken + " is what is meant, write what stands behind it into the expression";

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "core/check.h"
+#include "core/limits.h"
+#include "core/utf8.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "trial_runner/output_metrics.h"
 
@@ -48,6 +50,8 @@ std::string Shown(const std::vector<tune::OutputReport>& reports) {
   int64_t last = 0;
   for (const tune::OutputReport& report : reports) {
     TUNE_CHECK(!report.metrics.empty());
+    TUNE_CHECK(report.note.size() <= tune::limits::kErrorBytesMax && tune::IsUtf8(report.note));
+    TUNE_CHECK(tune::IsUtf8(report.reading));
     if (report.iteration) {
       TUNE_CHECK(*report.iteration > last);
       last = *report.iteration;

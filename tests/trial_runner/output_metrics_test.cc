@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/limits.h"
+
 namespace tune {
 namespace {
 
@@ -629,6 +631,16 @@ TEST_F(OutputMetricsTest, TwoUnitsAreTold) {
                                     "and 'acc: 1.02s'")));
 }
 
+// A longer one, or one that is no text, would be refused as a report.
+TEST_F(OutputMetricsTest, ANoteIsNeverLongerThanAReportTakes) {
+  Begin(Rules({"acc"}));
+  const std::string digits = "0." + std::string(5'000, '1');
+  const auto notes = Notes(
+      metrics_->Read(OutputStream::kStdout, "acc: " + digits + "/2\nacc: " + digits + "/3\n"));
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].size(), limits::kErrorBytesMax);
+}
+
 TEST_F(OutputMetricsTest, ANumberThatGoesOnInAnotherNotationIsTold) {
   const auto notes = [this](const char* output) {
     Begin(Rules({"acc"}));
@@ -653,6 +665,11 @@ TEST_F(OutputMetricsTest, ANumberThatGoesOnInAnotherNotationIsTold) {
               ElementsAre(HasSubstr("reads 950 out of '950 of 960'")));
   EXPECT_THAT(notes("epoch 1: acc: 0.057 -> 0.615\n"),
               ElementsAre(HasSubstr("reads 0.057 out of '0.057 -> 0.615'")));
+  // What the program prints need not be text, nor short.
+  EXPECT_THAT(notes("acc: 5-f\xe4ltig 0.3\n"), ElementsAre(HasSubstr("reads 5 out of '5-f?ltig'")));
+  const std::string hash(5'000, 'f');
+  EXPECT_THAT(notes(("acc: 7-" + hash + "\n").c_str()),
+              ElementsAre(HasSubstr("reads 7 out of '7-" + hash.substr(0, 118) + "...'")));
   OutputRules spelled = Rules({});
   spelled.patterns.push_back(*OutputPattern::Make("acc", "acc: {number}/"));
   Begin(spelled);
