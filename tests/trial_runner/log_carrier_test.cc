@@ -62,12 +62,15 @@ class FullTuner final : public CheckpointLink {
 
 class LogCarrierTest : public ::testing::Test {
  protected:
-  LogCarrierTest()
-      : carrier_(tuner_, [this](const AttemptRef& /*ref*/, const Status& sent) {
-          const std::lock_guard lock(mutex_);
-          answer_ = sent;
-          change_.notify_all();
-        }) {
+  explicit LogCarrierTest(Duration patience = Seconds(3600))
+      : carrier_(
+            tuner_,
+            [this](const AttemptRef& /*ref*/, const Status& sent) {
+              const std::lock_guard lock(mutex_);
+              answer_ = sent;
+              change_.notify_all();
+            },
+            patience) {
     std::ofstream(folder_ / "attempt_1.log") << "all that it printed\n";
   }
   void SendLast() { carrier_.Send({{}, kRef, folder_ / "attempt_1.log", 0, /*is_last=*/true}); }
@@ -104,6 +107,19 @@ TEST_F(LogCarrierTest, AWorkerThatLeavesWaitsForNoRoom) {
   SendLast();
   ASSERT_TRUE(tuner_.WaitUntilAsked(1));
   carrier_.Hurry();
+  const std::optional<Status> answer = WaitForAnswer();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->code(), StatusCode::kResourceExhausted);
+}
+
+class ImpatientLogCarrierTest : public LogCarrierTest {
+ protected:
+  ImpatientLogCarrierTest() : LogCarrierTest(Milliseconds(1)) {}
+};
+
+// An attempt's end waits for it, and the sweep for the end.
+TEST_F(ImpatientLogCarrierTest, AnEndDoesNotWaitForRoomForEver) {
+  SendLast();
   const std::optional<Status> answer = WaitForAnswer();
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->code(), StatusCode::kResourceExhausted);

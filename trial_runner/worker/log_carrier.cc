@@ -29,8 +29,9 @@ std::string ReadFrom(const std::string& path, int64_t offset) {
 }  // namespace
 
 LogCarrier::LogCarrier(CheckpointLink& link,
-                       std::function<void(const AttemptRef&, const Status&)> sent)
-    : link_(link), sent_(std::move(sent)) {}
+                       std::function<void(const AttemptRef&, const Status&)> sent,
+                       Duration patience)
+    : link_(link), sent_(std::move(sent)), patience_(patience.us) {}
 
 LogCarrier::~LogCarrier() = default;
 
@@ -78,19 +79,28 @@ void LogCarrier::SendNews(std::stop_token stop) {
   for (auto& [ref, log] : logs) {
     const Status sent = SendRest(ref, log, stop);
     if (stop.stop_requested()) return;
-    // Nobody is there just now, or there is no room: all is tried again. Other reasons stay.
-    const bool may_pass = sent.code() == StatusCode::kUnavailable ||
-                          (sent.code() == StatusCode::kResourceExhausted && !is_hurried_);
-    const bool is_over = log.is_last && !may_pass;
+    const bool is_over = log.is_last && !MayPass(sent, log);
     std::unique_lock lock(mutex_);
     const auto known = logs_.find(ref);
     if (known == logs_.end()) continue;  // It was given up.
     known->second.sent = log.sent;
+    known->second.is_full_since = log.is_full_since;
     if (!is_over) continue;
     logs_.erase(known);
     lock.unlock();
     sent_(ref, sent);
   }
+}
+
+bool LogCarrier::MayPass(const Status& sent, Log& log) const {
+  if (sent.code() != StatusCode::kResourceExhausted) {
+    log.is_full_since.reset();
+    return sent.code() == StatusCode::kUnavailable;
+  }
+  if (!log.is_last) return true;
+  const auto now = std::chrono::steady_clock::now();
+  if (!log.is_full_since) log.is_full_since = now;
+  return !is_hurried_ && now - *log.is_full_since < patience_;
 }
 
 Status LogCarrier::SendRest(const AttemptRef& ref, Log& log, std::stop_token stop) {

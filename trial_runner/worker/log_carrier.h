@@ -6,16 +6,19 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
 
 #include "core/status.h"
+#include "core/time.h"
 #include "trial_runner/checkpoint_transfer.h"
 #include "trial_runner/worker/worker_effects.h"
 
@@ -24,7 +27,9 @@ namespace tune {
 class LogCarrier {
  public:
   // `link`: to the tuner; must outlive the carrier. `sent` answers what was the last of an attempt.
-  LogCarrier(CheckpointLink& link, std::function<void(const AttemptRef&, const Status&)> sent);
+  // `patience`: how long that waits for room on the tuner's disk.
+  LogCarrier(CheckpointLink& link, std::function<void(const AttemptRef&, const Status&)> sent,
+             Duration patience = Seconds(5));
   ~LogCarrier();
 
   void Send(const SendLog& send);
@@ -39,13 +44,18 @@ class LogCarrier {
     int64_t rank = 0;
     int64_t sent = 0;  // Bytes that the tuner has.
     bool is_last = false;
+    // Since when its last has found no room at the tuner.
+    std::optional<std::chrono::steady_clock::time_point> is_full_since = {};
   };
+  // Whether it shall be tried again: nobody is there just now, or there is no room.
+  bool MayPass(const Status& sent, Log& log) const;
   void Work(std::stop_token stop);
   void SendNews(std::stop_token stop);
   Status SendRest(const AttemptRef& ref, Log& log, std::stop_token stop);
 
   CheckpointLink& link_;
   const std::function<void(const AttemptRef&, const Status&)> sent_;
+  const std::chrono::microseconds patience_;
   std::mutex mutex_;
   std::condition_variable_any has_last_;
   std::map<AttemptRef, Log> logs_;
