@@ -115,18 +115,11 @@ std::set<std::string> FindDeletedSweeps(const std::vector<FoundArtifact>& found,
   return deleted;
 }
 
-bool AnyTuner(const KnownSweeps& sweeps) {
-  return std::any_of(sweeps.begin(), sweeps.end(),
-                     [](const auto& entry) { return entry.second.has_tuner; });
-}
-
 // What makes one thing garbage, or nothing.
 std::string WhyGarbage(const FoundArtifact& artifact, const KnownSweeps& sweeps,
-                       const std::set<std::string>& deleted, Instant now) {
+                       const std::set<std::string>& deleted, bool is_held, Instant now) {
   const Parts parts = Split(artifact.path);
-  if (artifact.path == kControlSocket) {
-    return AnyTuner(sweeps) ? "" : "no tuner listens there any more";
-  }
+  if (artifact.path == kControlSocket) return is_held ? "" : "no tuner listens there any more";
   if (deleted.contains(parts.sweep)) {
     return parts.trial.empty() ? "its sweep was deleted" : "";
   }
@@ -148,11 +141,11 @@ Result<std::vector<FoundArtifact>> Cannot(const std::string& dir, const std::err
 }  // namespace
 
 std::vector<Garbage> FindGarbage(const std::vector<FoundArtifact>& found, const KnownSweeps& sweeps,
-                                 Instant now) {
+                                 Instant now, bool is_held) {
   const std::set<std::string> deleted = FindDeletedSweeps(found, sweeps);
   std::vector<Garbage> garbage;
   for (const FoundArtifact& artifact : found) {
-    const std::string reason = WhyGarbage(artifact, sweeps, deleted, now);
+    const std::string reason = WhyGarbage(artifact, sweeps, deleted, is_held, now);
     if (!reason.empty()) garbage.push_back({artifact.path, reason});
   }
   std::sort(garbage.begin(), garbage.end(),

@@ -55,9 +55,9 @@ inline constexpr Duration kUnclaimedPatience = Seconds(600);
 
 // Sorted by path, none below another. Whatever a durable row names stays, and so does what is not
 // known to be ours (logs, what trials wrote under other names). Of a sweep that a tuner runs, only
-// ended trials are touched.
+// ended trials are touched. `is_held`: another process holds the database, and its socket stays.
 std::vector<Garbage> FindGarbage(const std::vector<FoundArtifact>& found, const KnownSweeps& sweeps,
-                                 Instant now);
+                                 Instant now, bool is_held = false);
 
 // All that lies in the folder, or below that of one sweep, down to the checkpoints; sorted by path.
 // Nothing when there is no such folder.

@@ -221,6 +221,13 @@ TEST(Head, AWorkerThatSeesNoDiskOfOursHasEachSweepsFolder) {
   worker.Wait();
 }
 
+TEST(Head, IsReachedAfterAGcBesideItThoughItHasNoSweep) {
+  TestFolder folder;
+  const auto head = StartHead(folder);
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"gc"})));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"submit", "--name", "first", "--", "true"})));
+}
+
 TEST(Head, GoesOnWithOneThatHasEndedAndDeletesIt) {
   TestFolder folder;
   const auto head = StartHead(folder);

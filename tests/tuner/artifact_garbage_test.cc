@@ -149,12 +149,12 @@ TEST(ArtifactGarbage, TheKeysOfATunerAreNoSweepEvenWithoutAnyFile) {
   EXPECT_THAT(FindGarbage({Folder("tls")}, {}, kNow), IsEmpty());
 }
 
-TEST(ArtifactGarbage, ASocketGoesWhenNoTunerLives) {
-  KnownSweeps sweeps = OneTrial(TrialStatus::kRunning);
-  EXPECT_THAT(Paths(FindGarbage({File("control.sock")}, sweeps, kNow)),
+TEST(ArtifactGarbage, ASocketGoesUnlessAnotherProcessHoldsTheDatabase) {
+  const std::vector<FoundArtifact> found = {File("control.sock")};
+  EXPECT_THAT(Paths(FindGarbage(found, OneTrial(TrialStatus::kRunning), kNow)),
               ElementsAre("control.sock"));
-  sweeps["s"].has_tuner = true;
-  EXPECT_THAT(FindGarbage({File("control.sock")}, sweeps, kNow), IsEmpty());
+  EXPECT_THAT(FindGarbage(found, {}, kNow, /*is_held=*/true), IsEmpty())
+      << "a head listens before it has any sweep";
 }
 
 TEST(ArtifactGarbage, TheListGoesDownToTheCheckpoints) {

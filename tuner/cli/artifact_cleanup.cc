@@ -28,7 +28,7 @@ Result<std::vector<Garbage>> FindGarbageOf(const std::string& db_path, const std
   for (auto& [name, known] : sweeps) {
     known.has_tuner = tuner && tuner->MayRun(name);
   }
-  return FindGarbage(found, sweeps, now);
+  return FindGarbage(found, sweeps, now, tuner.has_value());
 }
 
 std::vector<RemovedGarbage> RemoveGarbage(const std::string& db_path,
