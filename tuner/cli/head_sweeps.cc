@@ -30,7 +30,7 @@
 namespace tune {
 namespace {
 
-constexpr Duration kTryAgainEvery = Seconds(60);  // With a sweep that found no room on a disk.
+constexpr Duration kTryAgainAfter = Seconds(60);  // With a sweep that found no room on a disk.
 constexpr size_t kPackagesOfEndedMax = 16;
 constexpr Duration kStoreAnswerPatience = Seconds(5);  // Workers are waited for meanwhile.
 
@@ -42,17 +42,9 @@ Status RefuseSecrets(const std::string& spec) {
   return InvalidArgument("trainable.env." + secrets.front().name + ": is a secret");
 }
 
-// Before anything is stored: what goes before is there, and has not failed.
-Status CheckOrder(const std::string& db_path, const std::vector<std::string>& after,
-                  const Clock& clock) {
-  if (after.empty()) return OkStatus();
-  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(db_path));
-  for (const std::string& name : after) {
-    TUNE_RETURN_IF_ERROR(FindSweep(*database, name).status().At("after"));
-  }
-  TUNE_ASSIGN_OR_RETURN(const AfterView view, LookAfter(*database, after, clock));
-  if (view.state != AfterState::kFailed) return OkStatus();
-  return FailedPrecondition("after: " + view.sentence);
+// A head tries it again by itself.
+bool IsTriedAgain(const StoredExperiment& experiment) {
+  return experiment.status == ExperimentStatus::kInterrupted && experiment.given_up.empty();
 }
 
 // An unfinished sweep that could not go on without `name`; empty: there is none.
@@ -151,27 +143,28 @@ void HeadSweeps::NoteSubmitted(const StoredExperiment& experiment) {
   if (!provenance.ok() || provenance->submission.empty()) return;
   submitted_.emplace(provenance->submission, experiment.name);
   // By an earlier life, which was about to try again.
-  if (experiment.status == ExperimentStatus::kInterrupted && experiment.given_up.empty()) {
-    interrupted_[experiment.name] = parts_.clock.Now();
+  if (IsTriedAgain(experiment)) {
+    interrupted_.Add(experiment.name, provenance->package.sha256, parts_.clock.Now());
   }
 }
 
 Status HeadSweeps::LookAtInterrupted() {
-  for (auto entry = interrupted_.begin(); entry != interrupted_.end();) {
-    const auto& [name, due] = *entry++;
-    if (parts_.clock.Now() < due) continue;
+  const std::vector<std::string> due = interrupted_.Due(parts_.clock.Now());
+  if (due.empty()) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const auto experiments, parts_.store.ListExperiments());
+  for (const std::string& name : due) {
     if (parts_.tuner.is_held()) return OkStatus();
-    ControlRequest request;
-    request.verb = ControlVerb::kResume;
-    request.sweep = name;
-    const auto resumed = DoAtRest(request);
-    if (resumed.status().code() == StatusCode::kInternal) return resumed.status();
-    if (resumed.ok() || resumed.status().code() == StatusCode::kFailedPrecondition ||
-        resumed.status().code() == StatusCode::kNotFound) {
-      interrupted_.erase(request.sweep);  // It goes on, or somebody has ended it meanwhile.
-    } else {
-      interrupted_[request.sweep] = parts_.clock.Now() + kTryAgainEvery;
+    const auto found = std::find_if(experiments.begin(), experiments.end(),
+                                    [&](const auto& one) { return one.name == name; });
+    if (found == experiments.end() || !IsTriedAgain(*found)) {
+      interrupted_.Remove(name);
+      continue;
     }
+    const Status resumed = Resume(*found, {}).status();
+    if (resumed.code() == StatusCode::kInternal) return resumed;
+    if (resumed.ok()) continue;
+    const std::string line = interrupted_.Refuse(name, resumed, parts_.clock.Now());
+    if (!line.empty()) LogOfHead("warning: " + line);
   }
   return OkStatus();
 }
@@ -331,9 +324,7 @@ void HeadSweeps::Leave(const EndOfExperiment& end) {
   following_.erase(end.sweep);
   const std::string name = NameOf(end.sweep);
   LogOfHead(name + " is " + ExperimentStatusName(end.status));
-  if (end.status == ExperimentStatus::kInterrupted) {
-    NoteInterrupted(name, parts_.controller.At(end.sweep).sweep.given_up());
-  }
+  if (end.status == ExperimentStatus::kInterrupted) NoteInterrupted(end.sweep);
   parts_.doors.DropSweep(end.sweep);
   programs_.erase(end.sweep);
   if (const auto storage = storages_.find(end.sweep); storage != storages_.end()) {
@@ -353,11 +344,15 @@ void HeadSweeps::Leave(const EndOfExperiment& end) {
 }
 
 // Nobody asked for it: a disk takes no writes, or no worker can have it.
-void HeadSweeps::NoteInterrupted(const std::string& name, const std::string& given_up) {
+void HeadSweeps::NoteInterrupted(ExperimentId id) {
+  const std::string name = NameOf(id);
+  const std::string& given_up = parts_.controller.At(id).sweep.given_up();
   if (!given_up.empty()) {
     return LogOfHead(name + " is given up: " + given_up + "; tune resume tries it again");
   }
-  interrupted_[name] = parts_.clock.Now() + kTryAgainEvery;
+  const auto package = packages_.find(id);
+  interrupted_.Add(name, package == packages_.end() ? "" : package->second,
+                   parts_.clock.Now() + kTryAgainAfter);
   LogOfHead(name + " is tried again in a minute");
 }
 
@@ -381,6 +376,7 @@ Result<std::vector<std::string>> HeadSweeps::DoAtRest(const ControlRequest& requ
       TUNE_RETURN_IF_ERROR(parts_.store.DeleteExperiment(experiment));
       if (const auto storage = StorageOf(experiment, parts_.db_path)) emptying_.Begin(*storage);
       is_order_due_ = true;
+      interrupted_.Remove(experiment.name);
       std::erase_if(submitted_, [&](const auto& entry) { return entry.second == experiment.name; });
       LogOfHead(experiment.name + " is deleted");
       return std::vector<std::string>{experiment.name + " is deleted"};
@@ -424,6 +420,7 @@ Result<std::vector<std::string>> HeadSweeps::Resume(const StoredExperiment& expe
     LogOfHead("warning: " + s.message() + " (tune gc tries again)");
   }
   const size_t trial_count = sweep.trials().size();
+  interrupted_.Remove(experiment.name);
   parts_.tuner.Begin(experiment.id, last_step);
   Admit(experiment);
   std::vector<HeadEvent> events = {{TunerRestarted{}, experiment.id}};

@@ -18,6 +18,7 @@
 #include "tuner/cli/doors.h"
 #include "tuner/cli/emptying_storages.h"
 #include "tuner/cli/head_retention.h"
+#include "tuner/cli/interrupted_sweeps.h"
 #include "tuner/cli/kept_artifacts.h"
 #include "tuner/cli/program_watch.h"
 #include "tuner/controller.h"
@@ -71,7 +72,7 @@ class HeadSweeps final : public HeadDuties {
   void Admit(const StoredExperiment& experiment);
   void NoteSubmitted(const StoredExperiment& experiment);
   Status LookAtInterrupted();
-  void NoteInterrupted(const std::string& name, const std::string& given_up);
+  void NoteInterrupted(ExperimentId id);
   // What of the sweep stands before its first step: a pause, where it is to follow others.
   std::vector<HeadEvent> HeldBack(ExperimentId id, int64_t last_step);
   // Lets those begin whose others are over, and stops those whose others have failed.
@@ -84,9 +85,9 @@ class HeadSweeps final : public HeadDuties {
   const Parts parts_;
   const std::string artifacts_dir_;
   std::map<std::string, std::string> submitted_;  // Names of all sweeps, by their submissions.
-  std::map<std::string, Instant> interrupted_;    // When they are tried again, by name.
-  EmptyingStorages emptying_;                     // Of deleted sweeps.
-  Instant ended_due_;                             // When those that are over are looked at.
+  InterruptedSweeps interrupted_;
+  EmptyingStorages emptying_;  // Of deleted sweeps.
+  Instant ended_due_;          // When those that are over are looked at.
   // Of those that are open.
   std::map<ExperimentId, std::string> names_;
   std::map<ExperimentId, ProgramWatch> programs_;

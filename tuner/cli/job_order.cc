@@ -44,6 +44,18 @@ Result<AfterView> LookAfter(Database& database, const std::vector<std::string>& 
   return worst;
 }
 
+Status CheckOrder(const std::string& db_path, const std::vector<std::string>& after,
+                  const Clock& clock) {
+  if (after.empty()) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(db_path));
+  for (const std::string& name : after) {
+    TUNE_RETURN_IF_ERROR(FindSweep(*database, name).status().At("after"));
+  }
+  TUNE_ASSIGN_OR_RETURN(const AfterView view, LookAfter(*database, after, clock));
+  if (view.state != AfterState::kFailed) return OkStatus();
+  return FailedPrecondition("after: " + view.sentence);
+}
+
 Result<std::string> WhatHoldsIt(Database& database, const FoundSweep& sweep, const Clock& clock) {
   if (sweep.status != kStatePaused) return std::string();
   const Result<ExperimentSpec> spec = ReadStoredSpec(database, sweep);

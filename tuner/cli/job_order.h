@@ -28,6 +28,10 @@ struct AfterView {
 Result<AfterView> LookAfter(Database& database, const std::vector<std::string>& names,
                             const Clock& clock);
 
+// Before one with this `after` is stored: what goes before it is there, and has not failed.
+Status CheckOrder(const std::string& db_path, const std::vector<std::string>& after,
+                  const Clock& clock);
+
 // "begins when prepare is over" of a PAUSED sweep or job that a head holds until then; else "".
 Result<std::string> WhatHoldsIt(Database& database, const FoundSweep& sweep, const Clock& clock);
 
