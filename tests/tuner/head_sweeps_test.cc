@@ -20,6 +20,7 @@
 namespace tune {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::SetClock;
@@ -173,6 +174,55 @@ TEST_F(HeadSweepsTest, ANewSweepWithTheNameOfADeletedOneIsNotTriedAgainInItsPlac
   Submit("s");
   LookAfter(Seconds(61));
   EXPECT_TRUE(IsOpen("s"));
+}
+
+TEST_F(HeadSweepsTest, AnInterruptedSweepKeepsItsPackageHoweverManyOthersEnd) {
+  const auto submit_with = [this](const std::string& name, const std::string& hash) {
+    fs::create_directories(artifacts_dir_ + "/packages");
+    WriteText(artifacts_dir_ + "/packages/" + hash, "files");
+    Provenance provenance;
+    provenance.is_elsewhere = true;
+    provenance.package = {hash, 5};
+    const auto submitted = TrySubmit(name, kSpec, provenance);
+    ASSERT_TRUE(submitted.ok()) << submitted.status().message();
+  };
+  submit_with("s", "first");
+  Interrupt("s");
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "other" + std::to_string(i);
+    submit_with(name, name);
+    Take(name, StopRequested{std::nullopt, true});
+  }
+  EXPECT_TRUE(fs::exists(artifacts_dir_ + "/packages/first"));
+  EXPECT_FALSE(fs::exists(artifacts_dir_ + "/packages/other0"));
+  LookAfter(Seconds(61));
+  EXPECT_TRUE(IsOpen("s"));
+}
+
+TEST_F(HeadSweepsTest, AnInterruptedSweepThatCannotGoOnYetIsTriedAgain) {
+  Submit("s");
+  Interrupt("s");
+  fs::rename(folder_ / "tune_trial", folder_ / "elsewhere");
+  LookAfter(Seconds(61));
+  EXPECT_FALSE(IsOpen("s"));
+  fs::rename(folder_ / "elsewhere", folder_ / "tune_trial");
+  LookAfter(Seconds(61));
+  EXPECT_TRUE(IsOpen("s"));
+}
+
+TEST(InterruptedSweeps, SayOnceWhyOneCannotGoOn) {
+  InterruptedSweeps sweeps;
+  const Instant begin{1'000'000};
+  sweeps.Add("s", "hash", begin);
+  EXPECT_THAT(sweeps.Due(begin), ElementsAre("s"));
+  EXPECT_THAT(sweeps.Refuse("s", NotFound("no program"), begin), HasSubstr("no program"));
+  EXPECT_THAT(sweeps.Due(begin), IsEmpty());
+  EXPECT_THAT(sweeps.Due(begin + Seconds(60)), ElementsAre("s"));
+  EXPECT_EQ(sweeps.Refuse("s", NotFound("no program"), begin + Seconds(60)), "");
+  EXPECT_THAT(sweeps.Refuse("s", NotFound("no folder"), begin), HasSubstr("no folder"));
+  EXPECT_THAT(sweeps.Packages(), ElementsAre("hash"));
+  sweeps.Remove("s");
+  EXPECT_THAT(sweeps.Packages(), IsEmpty());
 }
 
 }  // namespace

@@ -358,7 +358,7 @@ void HeadSweeps::NoteInterrupted(ExperimentId id) {
 
 // Those of sweeps that are over may be wanted again, by a resume; not all of them for ever.
 void HeadSweeps::TrimPackages() {
-  std::set<std::string> needed;
+  std::set<std::string> needed = interrupted_.Packages();
   for (const auto& [id, hash] : packages_) needed.insert(hash);
   TrimKeptPackages(PackagesDirOf(parts_.db_path), needed, kPackagesOfEndedMax);
 }
