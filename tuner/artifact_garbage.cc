@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -11,6 +10,8 @@
 #include <utility>
 
 #include "trial_runner/package/trial_files.h"
+#include "tuner/artifact_path.h"
+#include "tuner/deleted_folders.h"
 
 namespace tune {
 namespace {
@@ -38,15 +39,6 @@ Parts Split(const std::string& path) {
   parts.trial = path.substr(first + 1, second == std::string::npos ? second : second - first - 1);
   if (second != std::string::npos) parts.rest = path.substr(second + 1);
   return parts;
-}
-
-std::optional<int64_t> TrialNumberOf(std::string_view name) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  const bool is_number = !name.empty() && error == std::errc() &&
-                         end == name.data() + name.size() && number >= 0 &&
-                         (name.size() == 1 || name[0] != '0');
-  return is_number ? std::optional(number) : std::nullopt;
 }
 
 bool IsWithin(std::string_view path, std::string_view folder) {
@@ -98,9 +90,11 @@ std::string WhyGarbageOfTrial(const FoundArtifact& found, const std::string& wit
                                   : "a checkpoint that no trial told of";
 }
 
-// The sweeps without a row whose folders hold nothing but trials' folders.
+// What deletes have set aside, and the sweeps without a row whose folders hold nothing but trials'
+// folders. Where another process holds the database, a new sweep may take such a name at any
+// moment.
 std::set<std::string> FindDeletedSweeps(const std::vector<FoundArtifact>& found,
-                                        const KnownSweeps& sweeps) {
+                                        const KnownSweeps& sweeps, bool is_held) {
   std::set<std::string> deleted;
   std::set<std::string> foreign;
   for (const FoundArtifact& artifact : found) {
@@ -109,7 +103,8 @@ std::set<std::string> FindDeletedSweeps(const std::vector<FoundArtifact>& found,
     const bool is_trials = parts.trial.empty() ? artifact.is_folder
                                                : TrialNumberOf(parts.trial).has_value() &&
                                                      (!parts.rest.empty() || artifact.is_folder);
-    (is_trials ? deleted : foreign).insert(parts.sweep);
+    const bool is_garbage = IsNameOfDeleted(parts.sweep) || (is_trials && !is_held);
+    (is_garbage ? deleted : foreign).insert(parts.sweep);
   }
   for (const std::string& name : foreign) deleted.erase(name);
   return deleted;
@@ -142,7 +137,7 @@ Result<std::vector<FoundArtifact>> Cannot(const std::string& dir, const std::err
 
 std::vector<Garbage> FindGarbage(const std::vector<FoundArtifact>& found, const KnownSweeps& sweeps,
                                  Instant now, bool is_held) {
-  const std::set<std::string> deleted = FindDeletedSweeps(found, sweeps);
+  const std::set<std::string> deleted = FindDeletedSweeps(found, sweeps, is_held);
   std::vector<Garbage> garbage;
   for (const FoundArtifact& artifact : found) {
     const std::string reason = WhyGarbage(artifact, sweeps, deleted, is_held, now);

@@ -55,7 +55,8 @@ inline constexpr Duration kUnclaimedPatience = Seconds(600);
 
 // Sorted by path, none below another. Whatever a durable row names stays, and so does what is not
 // known to be ours (logs, what trials wrote under other names). Of a sweep that a tuner runs, only
-// ended trials are touched. `is_held`: another process holds the database, and its socket stays.
+// ended trials are touched. `is_held`: another process holds the database; its
+// socket stays, and so do folders of sweeps that are not known, whose names a new one may take.
 std::vector<Garbage> FindGarbage(const std::vector<FoundArtifact>& found, const KnownSweeps& sweeps,
                                  Instant now, bool is_held = false);
 

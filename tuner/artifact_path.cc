@@ -27,6 +27,15 @@ std::optional<std::string> WithinTrialFolder(std::string_view path, std::string_
   return rest.empty() ? std::nullopt : std::optional<std::string>(rest);
 }
 
+std::optional<int64_t> TrialNumberOf(std::string_view name) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool is_number = !name.empty() && error == std::errc() &&
+                         end == name.data() + name.size() && number >= 0 &&
+                         (name.size() == 1 || name[0] != '0');
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
 std::optional<int64_t> TrialOfCheckpoint(std::string_view path) {
   const size_t end = path.rfind('/');
   if (end == std::string_view::npos || end == 0) return std::nullopt;

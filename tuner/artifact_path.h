@@ -22,6 +22,9 @@ std::string ArtifactsDirOf(const std::string& db_path);
 std::optional<std::string> WithinTrialFolder(std::string_view path, std::string_view experiment,
                                              int64_t trial);
 
+// The trial whose folder has this name; nothing: no trial's has.
+std::optional<int64_t> TrialNumberOf(std::string_view name);
+
 // The trial in whose folder a checkpoint lies, .../<trial>/<checkpoint>; nothing: in none.
 std::optional<int64_t> TrialOfCheckpoint(std::string_view path);
 

@@ -137,6 +137,15 @@ TEST(ArtifactGarbage, FoldersOfDeletedSweepsAndOfTrialsThatAreNoneGoWhole) {
                           Garbage{"s/7", "there is no such trial"}));
 }
 
+TEST(ArtifactGarbage, OfDeletedSweepsOnlyWhatWasSetAsideGoesBesideAnotherProcess) {
+  const std::vector<FoundArtifact> found = {Folder("gone"), Folder("gone/0"), Folder(".deleted-1"),
+                                            File(".deleted-1/tuner.log"), Folder(".deleted-1/0")};
+  EXPECT_THAT(FindGarbage(found, {}, kNow, /*is_held=*/true),
+              ElementsAre(Garbage{".deleted-1", "its sweep was deleted"}))
+      << "a new sweep may be called gone by now";
+  EXPECT_THAT(Paths(FindGarbage(found, {}, kNow)), ElementsAre(".deleted-1", "gone"));
+}
+
 TEST(ArtifactGarbage, WhatDoesNotLookLikeASweepIsLeftAlone) {
   EXPECT_THAT(FindGarbage({File("README"), Folder("notes"), Folder("notes/0"), File("notes/text"),
                            Folder("odd"), Folder("odd/007"), Folder("odd2"), File("odd2/3"),

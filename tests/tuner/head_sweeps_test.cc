@@ -210,6 +210,44 @@ TEST_F(HeadSweepsTest, AnInterruptedSweepThatCannotGoOnYetIsTriedAgain) {
   EXPECT_TRUE(IsOpen("s"));
 }
 
+TEST_F(HeadSweepsTest, ANewSweepFindsNothingOfADeletedOneOfItsName) {
+  Submit("s");
+  Take("s", StopRequested{std::nullopt, true});
+  fs::create_directories(artifacts_dir_ + "/s/0/checkpoint_000001");
+  WriteText(artifacts_dir_ + "/s/own_words", "whatever is in it");
+  ASSERT_TRUE(Ask(ControlVerb::kDelete, "s").ok());
+  EXPECT_FALSE(fs::exists(artifacts_dir_ + "/s"));
+  Submit("s");
+  fs::create_directories(artifacts_dir_ + "/s/0/checkpoint_000001");
+  BeginAgain();  // Whatever was still to be removed goes.
+  EXPECT_TRUE(fs::exists(artifacts_dir_ + "/s/0/checkpoint_000001"));
+}
+
+TEST_F(HeadSweepsTest, ANewSweepFindsNothingOfADeleteThatWasCutOff) {
+  fs::create_directories(artifacts_dir_ + "/s/0");
+  WriteText(artifacts_dir_ + "/s/0/attempt_1.log", "of another person");
+  fs::create_directories(artifacts_dir_ + "/own/0");
+  WriteText(artifacts_dir_ + "/own/notes", "of a person");
+  Submit("s");
+  EXPECT_FALSE(fs::exists(artifacts_dir_ + "/s"));
+  Submit("own");
+  EXPECT_TRUE(fs::exists(artifacts_dir_ + "/own/notes"));
+}
+
+TEST_F(HeadSweepsTest, AHeadThatBeginsRemovesWhatDeletesHaveLeftAndNothingElse) {
+  Submit("s");
+  for (const char* const folder : {"/s/0", "/gone/0", "/.deleted-7/0", "/tls", "/cluster"}) {
+    fs::create_directories(artifacts_dir_ + folder);
+  }
+  BeginAgain();
+  EXPECT_FALSE(fs::exists(artifacts_dir_ + "/gone"));
+  while (fs::exists(artifacts_dir_ + "/.deleted-7")) {
+  }
+  EXPECT_TRUE(fs::exists(artifacts_dir_ + "/s/0"));
+  EXPECT_TRUE(fs::exists(artifacts_dir_ + "/tls"));
+  EXPECT_TRUE(fs::exists(artifacts_dir_ + "/cluster"));
+}
+
 TEST(InterruptedSweeps, SayOnceWhyOneCannotGoOn) {
   InterruptedSweeps sweeps;
   const Instant begin{1'000'000};

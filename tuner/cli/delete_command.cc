@@ -126,7 +126,7 @@ int DeleteAtRest(const DeleteOptions& options, const Doomed& doomed, const Clock
   return 0;
 }
 
-// The same by the head that holds the database.
+// The same by the head that holds the database, which also removes the folder.
 int DeleteOnHead(const DeleteOptions& options, const LockHolder& head, const Doomed& doomed,
                  const Clock& clock, std::ostream& err) {
   constexpr Duration kPatience = Milliseconds(60'000);
@@ -137,7 +137,9 @@ int DeleteOnHead(const DeleteOptions& options, const LockHolder& head, const Doo
   const Result<ControlAnswer> answer =
       AskTuner(ArtifactsDirOf(options.db_path), request, clock, kPatience);
   if (!answer.ok()) return Complain(answer.status().At(DescribeHolder(head)), err);
-  return answer->status.ok() ? 0 : Complain(answer->status, err);
+  if (!answer->status.ok()) return Complain(answer->status, err);
+  for (size_t i = 1; i < answer->lines.size(); ++i) err << "tune: " << answer->lines[i] << "\n";
+  return answer->lines.size() > 1 ? 1 : 0;
 }
 
 // A head does that itself. The lock is held: a sweep that begins there meanwhile would lose what it
@@ -156,6 +158,18 @@ bool EmptyStorages(const DeleteOptions& options, const Doomed& doomed, std::ostr
     return false;
   }
   return true;
+}
+
+// Its folder and storages.
+bool RemoveWhatItLeft(const DeleteOptions& options, const Doomed& doomed, std::ostream& err) {
+  LocalArtifactStore artifacts(ArtifactsDirOf(options.db_path));
+  if (const Status s = artifacts.Remove(doomed.folder); !s.ok()) {
+    err << "tune: the rows of " << Printable(doomed.sweep.name) << " are deleted, but "
+        << s.message() << "; tune gc tries again\n";
+    return false;
+  }
+  RemoveEmptyArtifacts(options.db_path);
+  return EmptyStorages(options, doomed, err);
 }
 
 bool IsYes(std::istream& in) {
@@ -203,14 +217,7 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
                                     : DeleteAtRest(options, *doomed, clock, lock, err)) {
     return failed;
   }
-  LocalArtifactStore artifacts(ArtifactsDirOf(options.db_path));
-  if (const Status s = artifacts.Remove(doomed->folder); !s.ok()) {
-    err << "tune: the rows of " << Printable(doomed->sweep.name) << " are deleted, but "
-        << s.message() << "; tune gc tries again\n";
-    return 1;
-  }
-  if (!is_on_head) RemoveEmptyArtifacts(options.db_path);
-  if (!is_on_head && !EmptyStorages(options, *doomed, err)) return 1;
+  if (!is_on_head && !RemoveWhatItLeft(options, *doomed, err)) return 1;
   const bool is_left_to_head = is_on_head && !doomed->storages.empty();
   out << "deleted "
       << (is_left_to_head ? doomed->DescribeHere() + "; the head removes what lies below " +

@@ -1,5 +1,6 @@
 // `tune delete NAME [--yes]`: a sweep's rows, in one transaction, and then its artifacts. Killed
-// between the two, it leaves a folder that `tune gc` finds.
+// between the two, it leaves a folder that `tune gc` finds. A head that holds the database does
+// both, the second one after its answer (folder_remover.h).
 //
 // Thread rule: one thread.
 #pragma once

@@ -200,6 +200,7 @@ void Head::SayNews() {
   }
   for (const std::string& line : control_->TakeLines()) LogOfHead(line);
   for (const std::string& line : artifacts_.TakeLines()) LogOfHead(line);
+  for (const std::string& line : sweeps_->TakeLines()) LogOfHead(line);
   for (const std::string& line : page_.TakeLines()) LogOfHead(line);
   if (pools_ != nullptr) {
     for (const std::string& line : pools_->TakeLines()) LogOfHead(line);

@@ -17,6 +17,7 @@
 #include "tuner/cli/control_desk.h"
 #include "tuner/cli/doors.h"
 #include "tuner/cli/emptying_storages.h"
+#include "tuner/cli/folder_remover.h"
 #include "tuner/cli/head_retention.h"
 #include "tuner/cli/interrupted_sweeps.h"
 #include "tuner/cli/kept_artifacts.h"
@@ -56,6 +57,8 @@ class HeadSweeps final : public HeadDuties {
   Result<std::vector<std::string>> DoAtRest(const ControlRequest& request) override;
   void Leave(const EndOfExperiment& end);
 
+  // Lines for the head's log, since the last call.
+  std::vector<std::string> TakeLines() { return folders_.TakeLines(); }
   // At programs that are changed while they run, and at sweeps that are to be tried again. An error
   // is Tuner::Take's.
   Status Look();
@@ -63,6 +66,8 @@ class HeadSweeps final : public HeadDuties {
   std::string NameOf(ExperimentId id) const;
 
  private:
+  Result<std::vector<std::string>> Delete(const StoredExperiment& experiment,
+                                          const std::vector<StoredExperiment>& experiments);
   Result<std::vector<std::string>> Resume(const StoredExperiment& experiment,
                                           const ControlRequest& request);
   // What a new one needs, before anything is stored.
@@ -87,6 +92,7 @@ class HeadSweeps final : public HeadDuties {
   std::map<std::string, std::string> submitted_;  // Names of all sweeps, by their submissions.
   InterruptedSweeps interrupted_;
   EmptyingStorages emptying_;  // Of deleted sweeps.
+  FolderRemover folders_;      // Of these, too.
   Instant ended_due_;          // When those that are over are looked at.
   // Of those that are open.
   std::map<ExperimentId, std::string> names_;

@@ -11,8 +11,14 @@
 
 #include "core/status.h"
 #include "core/time.h"
+#include "tuner/store.h"
 
 namespace tune {
+
+// Whether a head tries it again by itself.
+inline bool IsTriedAgain(const StoredExperiment& experiment) {
+  return experiment.status == ExperimentStatus::kInterrupted && experiment.given_up.empty();
+}
 
 class InterruptedSweeps {
  public:

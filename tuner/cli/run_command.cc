@@ -15,6 +15,7 @@
 #include "search/searcher.h"
 #include "trial_runner/trainable_catalog.h"
 #include "trial_runner/trial_programs.h"
+#include "tuner/artifact_path.h"
 #include "tuner/cli/artifact_cleanup.h"
 #include "tuner/cli/background.h"
 #include "tuner/cli/bucket_cleanup.h"
@@ -30,6 +31,7 @@
 #include "tuner/cli/stored_ask_tell.h"
 #include "tuner/cli/sweep.h"
 #include "tuner/cli/sweep_start.h"
+#include "tuner/deleted_folders.h"
 #include "tuner/earlier_sweep.h"
 #include "tuner/export/optuna_study.h"
 #include "tuner/provenance.h"
@@ -91,6 +93,20 @@ Status LookAround(const ExperimentSpec& spec, const SearchSpace& space,
   return seen.status();
 }
 
+// What a deleted sweep of that name has left is nothing of the new one's.
+Status MakeWayFor(const StoredExperiment& experiment, const std::string& db_path,
+                  SqliteStore& store) {
+  if (!CheckArtifactsAreOwn(db_path).ok()) return OkStatus();
+  const Result<std::string> aside = SetLeftAside(ArtifactsDirOf(db_path), experiment.name);
+  if (aside.ok()) {
+    if (!aside->empty())
+      Tell("what a deleted sweep had left is now in " + *aside + ", and tune gc removes it");
+    return OkStatus();
+  }
+  TUNE_RETURN_IF_ERROR(store.DeleteExperiment(experiment));
+  return FailedPrecondition("a deleted sweep has left its folder: " + aside.status().message());
+}
+
 // All has been checked: the sweep is stored and conducted.
 int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec,
                     const SweepLabels& labels, uint64_t seed, bool seed_is_drawn,
@@ -120,6 +136,9 @@ int StoreAndConduct(const RunOptions& options, const ExperimentSpec& spec,
   wanted.spec = ToJson(WithEarlier(spec.document, *earlier));
   const Result<StoredExperiment> experiment = (*store)->CreateExperiment(wanted);
   if (!experiment.ok()) return Complain(experiment.status());
+  if (const Status s = MakeWayFor(*experiment, options.db_path, **store); !s.ok()) {
+    return Complain(s);
+  }
   if (const Status s = ClaimNew(*experiment, spec.checkpoint.storage, options.db_path, **store,
                                 /*empties=*/true);
       !s.ok()) {

@@ -10,8 +10,6 @@
 #include "core/json.h"
 #include "core/time.h"
 #include "core/utf8.h"
-#include "tuner/artifact_path.h"
-#include "tuner/artifact_store.h"
 #include "tuner/cli/living_state.h"
 #include "tuner/cli/note_command.h"
 #include "tuner/cli/stored_doubts.h"
@@ -92,21 +90,14 @@ Result<int64_t> CountOf(const HttpRequest& request, const std::string& name) {
                          "', expected 0 or a number above it");
 }
 
-// To go on with a sweep that is over, or to delete it, with what it left.
+// To go on with a sweep that is over, or to delete it. The head removes what it left.
 Result<ControlAnswer> AskHead(const std::string& db_path, const ControlRequest& request,
                               const Clock& clock) {
   if (!HasHead(db_path)) {
     return FailedPrecondition(std::string("no head holds the database; from a terminal: tune ") +
                               ControlVerbName(request.verb) + " " + Printable(request.sweep));
   }
-  TUNE_ASSIGN_OR_RETURN(ControlAnswer answer,
-                        AskLivingTuner(db_path, request, clock, kActionPatience));
-  if (request.verb != ControlVerb::kDelete || !answer.status.ok()) return answer;
-  const std::string artifacts_dir = ArtifactsDirOf(db_path);
-  const Status removed =
-      LocalArtifactStore(artifacts_dir).Remove(artifacts_dir + "/" + request.sweep);
-  if (!removed.ok()) answer.lines.push_back(removed.message() + "; tune gc tries again");
-  return answer;
+  return AskLivingTuner(db_path, request, clock, kActionPatience);
 }
 
 Status NothingHere() { return NotFound("there is nothing at this address"); }

@@ -1,0 +1,39 @@
+// Folders of deleted sweeps that are still to be removed: <db stem>.artifacts/.deleted-N. Removing
+// a large folder takes minutes, and a rename takes none: with it the sweep's name is free, and a
+// new sweep of that name finds nothing of the old one's. `tune gc` removes whatever is left there.
+//
+// A folder is set aside after the sweep's rows are gone, and never before: a crash leaves either
+// the sweep with its files, or no sweep.
+//
+// Thread rule: stateless. Only who holds the writer's lock may set a folder aside.
+#pragma once
+
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+
+namespace tune {
+
+// Whether a deleted sweep's folder has this name in the artifacts folder. No sweep may have it.
+bool IsNameOfDeleted(std::string_view name);
+
+// Sets the folder of a deleted sweep aside, whatever is in it. Returns its new path; empty: there
+// was no folder. Durable when it returns.
+Result<std::string> SetDeletedAside(const std::string& artifacts_dir, const std::string& sweep);
+
+// Sets aside what a deleted sweep of that name has left, before a new sweep takes the name. A
+// folder that holds anything but what sweeps leave is a person's, and stays. Returns the new path;
+// empty: nothing was left.
+Result<std::string> SetLeftAside(const std::string& artifacts_dir, const std::string& sweep);
+
+// The paths of all that is set aside.
+std::vector<std::string> ListSetAside(const std::string& artifacts_dir);
+
+// Removes a folder with all that is in it, and follows no links. Stops between two files when
+// `stop` is requested, and returns ok then.
+Status RemoveFolder(const std::string& path, const std::stop_token& stop);
+
+}  // namespace tune
