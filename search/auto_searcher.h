@@ -38,6 +38,8 @@ class AutoSearcher final : public Searcher {
   void OnReport(TrialNumber number, int64_t iteration, Objectives values) override;
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override;
   void OnDuration(TrialNumber number, double seconds) override;
+  std::optional<double> RemainingRegret() override { return gp_->RemainingRegret(); }
+  bool EstimatesRegret() const override { return gp_->EstimatesRegret(); }
   std::string TakeNews() override;
   bool LearnsFromResults() const override { return true; }
   std::string DebugString() const override;

@@ -27,6 +27,8 @@ class RepeatSearcher final : public Searcher {
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override;
   void OnDuration(TrialNumber number, double seconds) override;
   std::optional<double> PredictiveSkill() override { return inner_->PredictiveSkill(); }
+  std::optional<double> RemainingRegret() override { return inner_->RemainingRegret(); }
+  bool EstimatesRegret() const override { return inner_->EstimatesRegret(); }
   std::string TakeNews() override { return inner_->TakeNews(); }
   bool LearnsFromResults() const override { return inner_->LearnsFromResults(); }
   std::string DebugString() const override;

@@ -136,6 +136,14 @@ Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, SearchProble
   problem.point_count = std::max(problem.point_count, points.size());
   const Value own_options = WithoutCommonOptions(search);
   TUNE_ASSIGN_OR_RETURN(auto searcher, algorithm.make(own_options, problem));
+  if (problem.needs_regret && !searcher->EstimatesRegret()) {
+    return InvalidAt(search.place,
+                     "until.regret: it is gp that tells what more trials may gain, and here the "
+                     "search is " +
+                         searcher->DebugString() +
+                         "; write {algorithm: gp}, or "
+                         "until: {no_gain: 40 trials}");
+  }
   const SearchSpace& space = problem.space;
   if (!points.empty()) {
     searcher = std::make_unique<PointsSearcher>(std::move(searcher), std::move(points), space,

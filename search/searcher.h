@@ -46,6 +46,11 @@ class Searcher {
   // How well it predicts results from those that it has seen: 1 is perfect, 0 no better than their
   // mean. Nothing where it predicts none, or too few are there.
   virtual std::optional<double> PredictiveSkill() { return std::nullopt; }
+  // By how much the best configuration of the space is expected to be better than the best that was
+  // tried, in the metric's units. Nothing where it is not estimated, or too little is known.
+  virtual std::optional<double> RemainingRegret() { return std::nullopt; }
+  // Whether it is estimated at all.
+  virtual bool EstimatesRegret() const { return false; }
   // What a person should hear of how the search goes on, since this was last asked; mostly empty.
   virtual std::string TakeNews() { return {}; }
 
@@ -76,7 +81,8 @@ struct SearchProblem {
   std::vector<EarlierTrial> history = {};
   // An earlier sweep was named, so that there is something to learn from at the first trial.
   bool has_earlier = false;
-  size_t point_count = 0;  // Of the points, to a searcher within another one.
+  bool needs_regret = false;  // RemainingRegret will be asked for.
+  size_t point_count = 0;     // Of the points, to a searcher within another one.
   // The rules of `auto` that the sweep was begun under (search/auto_choice.h).
   AutoRules auto_rules = AutoRules::kLearns;
   // Whether the guesses beside the domains are tried first; not by a searcher within another.

@@ -310,7 +310,7 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
   TUNE_RETURN_IF_ERROR(CheckRanks(spec));
   TUNE_RETURN_IF_ERROR(ReadStop(root, reported, spec));
   TUNE_RETURN_IF_ERROR(ReadLimits(root, spec.limits));
-  TUNE_RETURN_IF_ERROR(ReadUntil(root, spec.no_gain_max));
+  TUNE_RETURN_IF_ERROR(ReadUntil(root, spec));
   TUNE_RETURN_IF_ERROR(ReadFailure(root, spec.failure));
   TUNE_RETURN_IF_ERROR(ReadCheckpoint(root, spec.checkpoint));
   TUNE_RETURN_IF_ERROR(CheckAsync(spec));

@@ -98,7 +98,8 @@ struct ExperimentSpec {
   Value search;                  // Checked by MakeSearcher; null: random.
   Value scheduler;               // Checked by MakeScheduler; null: fifo.
   ResourceRequest resources;
-  std::optional<int64_t> no_gain_max;  // `until`: so many trials without a gain end the sweep.
+  std::optional<int64_t> no_gain_max;  // `until`: so many trials without a gain end the sweep,
+  std::optional<double> regret_max;    // or an expected one below this, in the metric's units.
   std::vector<StopCondition>
       stop;  // Over metrics; training_iteration and time_total (seconds) among them.
   SweepLimits limits;

@@ -1,5 +1,7 @@
 // Whether more trials still gain anything: `until: {no_gain: 40 trials}` ends a sweep of which so
-// many trials in a row have ended without a result that is better than all before.
+// many trials in a row have ended without a result that is better than all before, and `until:
+// {regret: 0.002}` one whose search expects that the best configuration of the space is better than
+// the best trial by less than that.
 //
 // Better is what core/standing.h calls better; of several objectives what no earlier result
 // dominates or equals, limits on results included (search/pareto.h). Trials that failed count for
@@ -23,8 +25,12 @@ class GainWatch {
   // without a gain are enough; nothing: however many.
   void OnTrialEnded(TrialNumber trial, const LossPoint& losses, double violation,
                     std::optional<int64_t> most);
+  // What the search expects that could still be gained, before a trial is made.
+  void OnRegret(double expected, double most) { is_over_ = is_over_ || expected < most; }
+  // Not any more once a person asked for more trials.
+  bool heeds_regret() const { return heeds_regret_; }
   // The sweep was extended: it counts anew.
-  void Restart() { without_gain_ = 0, is_over_ = false; }
+  void Restart() { without_gain_ = 0, is_over_ = false, heeds_regret_ = false; }
 
   // There were enough; what trials that still run come to changes nothing any more.
   bool is_over() const { return is_over_; }
@@ -42,6 +48,7 @@ class GainWatch {
   std::vector<Standing> best_;  // Those that no other covers.
   int64_t without_gain_ = 0;
   bool is_over_ = false;
+  bool heeds_regret_ = true;
   TrialNumber last_gain_{-1};
 };
 

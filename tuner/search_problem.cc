@@ -23,6 +23,7 @@ SearchProblem ProblemOf(const ExperimentSpec& spec, SearchSpace space, int64_t s
   problem.modes = {spec.mode};
   for (const Objective& objective : spec.more_objectives) problem.modes.push_back(objective.mode);
   problem.limit_count = spec.feasible.size();
+  problem.needs_regret = spec.regret_max.has_value();
   problem.samples = samples;
   problem.seed = seed;
   problem.has_earlier = !spec.from.empty();

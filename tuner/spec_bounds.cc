@@ -158,10 +158,30 @@ Status ReadLimits(const SpecSection& root, SweepLimits& out) {
   return OkStatus();
 }
 
+// A number above 0, in the metric's units. Whether the search can tell is found out when it is
+// made.
+Status ReadRegret(const SpecSection& section, ExperimentSpec& spec) {
+  const Value* const value = section.Find("regret");
+  if (value == nullptr) return OkStatus();
+  const double regret = value->is_number() ? value->AsDouble() : 0;
+  if (!std::isfinite(regret) || regret <= 0) {
+    return section.Expected(*value, "regret", "a number above 0, in the units of the metric");
+  }
+  if (!spec.more_objectives.empty()) {
+    return section.Expected(*value, "regret", "no_gain where there are several metrics");
+  }
+  if (!spec.feasible.empty()) {
+    return section.Expected(*value, "regret", "no_gain where there are limits on results");
+  }
+  spec.regret_max = regret;
+  return OkStatus();
+}
+
 // A number of trials, or "40 trials".
-Status ReadUntil(const SpecSection& root, std::optional<int64_t>& no_gain_max) {
+Status ReadUntil(const SpecSection& root, ExperimentSpec& spec) {
   TUNE_ASSIGN_OR_RETURN(const SpecSection section, SpecSection::Open(root.Find("until"), "until"));
   TUNE_RETURN_IF_ERROR(section.CheckKeys(kUntilKeys));
+  TUNE_RETURN_IF_ERROR(ReadRegret(section, spec));
   const Value* const value = section.Find("no_gain");
   if (value == nullptr) return OkStatus();
   int64_t trials = value->is_int() ? value->AsInt() : 0;
@@ -177,7 +197,7 @@ Status ReadUntil(const SpecSection& root, std::optional<int64_t>& no_gain_max) {
                             "a number of trials from 1 to " + std::to_string(limits::kSamplesMax) +
                                 ", such as 40 or 40 trials");
   }
-  no_gain_max = trials;
+  spec.no_gain_max = trials;
   return OkStatus();
 }
 

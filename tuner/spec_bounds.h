@@ -18,7 +18,7 @@ Status ReadResources(const SpecSection& root, ResourceRequest& out);
 Status ReadStop(const SpecSection& root, const std::vector<std::string>& reported,
                 ExperimentSpec& spec);
 Status ReadLimits(const SpecSection& root, SweepLimits& out);
-Status ReadUntil(const SpecSection& root, std::optional<int64_t>& no_gain_max);
+Status ReadUntil(const SpecSection& root, ExperimentSpec& spec);
 Status ReadFailure(const SpecSection& root, FailurePolicy& out);
 Status ReadCheckpoint(const SpecSection& root, CheckpointPolicy& out);
 

@@ -94,6 +94,9 @@ Value ModesOf(const ExperimentSpec& spec) {
 }
 
 Value OrNullInt(const std::optional<int64_t>& number) { return number ? Value(*number) : Value(); }
+Value OrNullNumber(const std::optional<double>& number) {
+  return number ? Value(*number) : Value();
+}
 
 // Of metric_constraints or feasible. One alone may stand there without a list; null: there is none.
 Value TextsOf(const ExperimentSpec& spec, std::string_view key) {
@@ -130,6 +133,8 @@ std::vector<std::string> DescribeSpecDifferences(const ExperimentSpec& stored,
   comparison.Compare("mode", &modes[0], &modes[1]);
   const Value until[] = {OrNullInt(stored.no_gain_max), OrNullInt(file.no_gain_max)};
   comparison.Compare("until.no_gain", OrNothing(until[0]), OrNothing(until[1]));
+  const Value regrets[] = {OrNullNumber(stored.regret_max), OrNullNumber(file.regret_max)};
+  comparison.Compare("until.regret", OrNothing(regrets[0]), OrNothing(regrets[1]));
   for (const char* const key : {"metric_constraints", "feasible"}) {
     const Value texts[] = {TextsOf(stored, key), TextsOf(file, key)};
     comparison.Compare(key, OrNothing(texts[0]), OrNothing(texts[1]));

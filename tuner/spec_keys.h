@@ -18,7 +18,7 @@ inline constexpr std::array<std::string_view, 25> kSpecKeys = {
     "points",   "from",      "search",  "scheduler", "resources",
     "stop",     "until",     "limits",  "failure",   "checkpoint",
     "priority", "weight",    "reserve", "owner",     "after"};
-inline constexpr std::array<std::string_view, 1> kUntilKeys = {"no_gain"};
+inline constexpr std::array<std::string_view, 2> kUntilKeys = {"no_gain", "regret"};
 inline constexpr std::array<std::string_view, 2> kReserveKeys = {"cpu", "gpu"};
 inline constexpr std::array<std::string_view, 6> kResourceKeys = {"cpu",    "gpu",     "gpu_memory",
                                                                   "memory", "workers", "spread"};

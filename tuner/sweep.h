@@ -221,6 +221,7 @@ class Sweep {
   int64_t LanesMaxOf(const TrialRecord& trial, const std::string& device);
   void NoteFailure(TrialRecord& trial, Outcome outcome);
   TrialRecord* CreateTrial();
+  bool HasFoundEnough();
   void PinCheckpoint(const TrialRecord& trial);
   void DropFromQueue(TrialRecord& trial);
   void DropLease(TrialRecord& trial);
@@ -264,8 +265,7 @@ class Sweep {
   int64_t error_count_ = 0;
   AlikeFailures alike_failures_;  // Of this life of the sweep.
   int64_t max_concurrent_ = 0;
-  bool is_paused_ = false;  // The sweep, by command.
-  bool is_waiting_said_ = false, is_learning_said_ = false;
+  bool is_paused_ = false, is_waiting_said_ = false, is_learning_said_ = false;  // By command.
   int64_t learned_gpu_memory_ = 0;  // The most that an attempt was seen to use of a device.
   ReportPaces paces_;
   LaneSpeeds lane_speeds_;  // What workers are told from them changes nothing here.

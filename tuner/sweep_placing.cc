@@ -127,6 +127,22 @@ void Sweep::SayIfExhausted() {
           : "the search space is exhausted after " + after + ": every configuration was tried"});
 }
 
+// By `until: {regret: ...}`.
+bool Sweep::HasFoundEnough() {
+  const std::optional<double>& most = options_.spec.regret_max;
+  if (!most || !gain_.heeds_regret()) return false;
+  const std::optional<double> expected = searcher_->RemainingRegret();
+  if (!expected) return false;
+  gain_.OnRegret(*expected, *most);
+  if (!gain_.is_over()) return false;
+  out_.actions.push_back(Say{
+      "until.regret: the best configuration of the space is expected to be better than the best "
+      "trial by less than " +
+      ToJson(Value(*most)) + "; no more begin. To go on: tune resume " + options_.name +
+      " --samples N"});
+  return true;
+}
+
 TrialRecord* Sweep::CreateTrial() {
   const TrialNumber number{static_cast<int64_t>(trials_.size())};
   if (!HasMoreToCreate()) return nullptr;
@@ -135,6 +151,7 @@ TrialRecord* Sweep::CreateTrial() {
     trial.configuration = known->second;
     searcher_->Restore(number, trial.configuration);
   } else {
+    if (HasFoundEnough()) return nullptr;
     std::optional<Configuration> suggestion = searcher_->Suggest(number);
     if (std::string news = searcher_->TakeNews(); !news.empty()) {
       out_.actions.push_back(Say{std::move(news)});

@@ -180,9 +180,8 @@ bool AcquisitionSearch::TryValues(const Aim& aim, Candidate& candidate) const {
   return is_better;
 }
 
-std::vector<Configuration> AcquisitionSearch::Promising(const Aim& aim,
-                                                        const std::vector<VectorXd>& incumbents,
-                                                        KeyedRandom random) const {
+std::vector<AcquisitionSearch::Candidate> AcquisitionSearch::Climbed(
+    const Aim& aim, const std::vector<VectorXd>& incumbents, KeyedRandom random) const {
   constexpr int kTurnsMax = 4;
   std::vector<Candidate> candidates = CandidatesAt(aim, Scattered(incumbents, random));
   const auto is_better = [](const Candidate& a, const Candidate& b) { return a.value > b.value; };
@@ -194,11 +193,28 @@ std::vector<Configuration> AcquisitionSearch::Promising(const Aim& aim,
     }
   }
   std::stable_sort(candidates.begin(), candidates.end(), is_better);
+  std::erase_if(candidates, [](const Candidate& each) { return !std::isfinite(each.value); });
+  return candidates;
+}
+
+std::vector<Configuration> AcquisitionSearch::Promising(const Aim& aim,
+                                                        const std::vector<VectorXd>& incumbents,
+                                                        KeyedRandom random) const {
   std::vector<Configuration> out;
-  for (Candidate& candidate : candidates) {
-    if (std::isfinite(candidate.value)) out.push_back(std::move(candidate.configuration));
+  for (Candidate& candidate : Climbed(aim, incumbents, random)) {
+    out.push_back(std::move(candidate.configuration));
   }
   return out;
+}
+
+Points AcquisitionSearch::Looked(const Aim& aim, const std::vector<VectorXd>& incumbents,
+                                 KeyedRandom random) const {
+  const std::vector<Candidate> candidates = Climbed(aim, incumbents, random);
+  Points points(static_cast<Index>(candidates.size()), static_cast<Index>(space_.size()));
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    points.row(static_cast<Index>(i)) = PointOf(candidates[i].cells);
+  }
+  return points;
 }
 
 }  // namespace tune

@@ -43,6 +43,10 @@ class AcquisitionSearch {
                                        const std::vector<Eigen::VectorXd>& incumbents,
                                        KeyedRandom random) const;
 
+  // The points that Promising looks at, and those that it climbs to; allowed ones alone.
+  Points Looked(const Aim& aim, const std::vector<Eigen::VectorXd>& incumbents,
+                KeyedRandom random) const;
+
  private:
   struct Candidate {
     Eigen::VectorXd unit;  // In the unit space; more than one have the same configuration.
@@ -50,6 +54,9 @@ class AcquisitionSearch {
     UnitCells cells;
     double value = 0;  // Minus infinity: not allowed, or not apart.
   };
+  // The best first, and the first few climbed.
+  std::vector<Candidate> Climbed(const Aim& aim, const std::vector<Eigen::VectorXd>& incumbents,
+                                 KeyedRandom random) const;
   std::vector<Candidate> CandidatesAt(const Aim& aim, std::vector<Eigen::VectorXd> units) const;
   std::vector<Eigen::VectorXd> Scattered(const std::vector<Eigen::VectorXd>& incumbents,
                                          KeyedRandom random) const;

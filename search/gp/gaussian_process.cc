@@ -127,6 +127,17 @@ ArrayXd GaussianProcess::Means(const Points& points) const {
   return Covariances(points).transpose() * alpha_;
 }
 
+MatrixXd GaussianProcess::JointCovariance(const Points& points) const {
+  MatrixXd covariances = Covariances(points);
+  factor_.triangularView<Eigen::Lower>().solveInPlace(covariances);
+  MatrixXd joint(points.rows(), points.rows());
+  for (Index i = 0; i < points.rows(); ++i) {
+    joint.col(i) = -0.5 * PriorSquaredGaps(points, points.row(i)) + parameters_.variance;
+  }
+  joint -= covariances.transpose() * covariances;
+  return joint;
+}
+
 ArrayXd GaussianProcess::LeftOutMeans(const VectorXd& values) const {
   TUNE_CHECK(values.size() == size() && !values.array().isNaN().any());
   MatrixXd inverse_factor = MatrixXd::Identity(size(), size());

@@ -51,6 +51,8 @@ class GaussianProcess {
   // E (f(x) - f(x'))^2 before anything is seen, of each of `points` to `other`.
   Eigen::ArrayXd PriorSquaredGaps(const Points& points, const Eigen::VectorXd& other) const;
   Eigen::ArrayXd Means(const Points& points) const;
+  // Of what is at each two of them, once what was seen is known.
+  Eigen::MatrixXd JointCovariance(const Points& points) const;
   // What it would expect at each of its points without having seen that one (Rasmussen and
   // Williams 2006, equation 5.12). Requires that it was made of values without NaN.
   Eigen::ArrayXd LeftOutMeans(const Eigen::VectorXd& values) const;

@@ -37,6 +37,8 @@ class GpModel {
   // The share of the variance of what the first level sees that its process predicts of each value
   // from the others; 0 or less: no better than their mean. `points`, `table`: as it was made of.
   double Skill(const Points& points, const LevelTable& table) const;
+  // The loss that the surrogate's highest level sees so.
+  double LossOf(double seen) const { return levels_.back().warp->LossOf(seen); }
   // What the process of the first level sees of a loss.
   double Seen(double loss) const { return (*levels_[0].warp)(loss); }
 

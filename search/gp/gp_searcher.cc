@@ -19,6 +19,7 @@
 #include "search/gp/gp_model.h"
 #include "search/gp/level_table.h"
 #include "search/gp/outlook.h"
+#include "search/gp/remaining_regret.h"
 #include "search/grid.h"
 #include "search/random_searcher.h"
 #include "search/search_options.h"
@@ -62,6 +63,8 @@ class GpSearcher final : public Searcher {
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override;
   void OnDuration(TrialNumber number, double seconds) override;
   std::optional<double> PredictiveSkill() override;
+  std::optional<double> RemainingRegret() override;
+  bool EstimatesRegret() const override { return objective_count() == 1 && limit_count_ == 0; }
   bool LearnsFromResults() const override { return true; }
   std::string DebugString() const override;
 
@@ -97,7 +100,8 @@ class GpSearcher final : public Searcher {
   std::optional<Occasion> occasion_;
   // Of the occasion, once they were asked for, in the order of its tables.
   std::vector<GpModel> models_;
-  std::optional<double> skill_;            // Likewise.
+  std::optional<double> skill_;            // Likewise,
+  std::optional<double> regret_;           // and this.
   std::map<TrialNumber, double> seconds_;  // Of trials that have ended, for `per: seconds`.
 };
 
@@ -141,6 +145,7 @@ void GpSearcher::CountResult() {
   occasion_ = Occasion{std::move(levels), std::move(tables)};
   models_.clear();
   skill_.reset();
+  regret_.reset();
 }
 
 bool GpSearcher::IsFresh(const Configuration& configuration) const {
@@ -250,6 +255,25 @@ std::optional<double> GpSearcher::PredictiveSkill() {
   if (models_.empty()) MakeModels(points);
   skill_ = models_[0].Skill(points, occasion_->tables[0]);
   return skill_;
+}
+
+// Of what was known at the occasion. Not while the first trials are spread: they would be too few.
+std::optional<double> GpSearcher::RemainingRegret() {
+  if (!occasion_ || regret_ || !EstimatesRegret()) return regret_;
+  if (static_cast<int64_t>(results_) < options_.n_startup_trials) return regret_;
+  const Points points = PointsOf(occasion_->tables[0].losses[0].size());
+  if (models_.empty()) MakeModels(points);
+  const GpModel::View view = models_[0].Look(points, occasion_->tables[0]);
+  if (view.leading.empty()) return regret_;
+  std::vector<Eigen::VectorXd> incumbents;
+  for (size_t i = 0; i < std::min<size_t>(4, view.leading.size()); ++i) {
+    incumbents.emplace_back(points.row(static_cast<Index>(view.leading[i])));
+  }
+  const KeyedRandom random(seed_, "gp regret", results_);
+  const LossImprovement improvement(view.surrogate, view.best, 0);
+  const Points looked_at = acquisition_.Looked({improvement}, incumbents, random);
+  regret_ = tune::RemainingRegret(models_[0], view.surrogate, incumbents[0], looked_at, random);
+  return regret_;
 }
 
 std::string GpSearcher::DebugString() const {

@@ -33,6 +33,16 @@ double Bent(double x, double power) {
   return sign * (std::abs(exponent) < 1e-9 ? log : std::expm1(exponent * log) / exponent);
 }
 
+// The other way. What no number is bent to counts as the outermost that is.
+double Straight(double y, double power) {
+  constexpr double kLeastRest = 1e-12;
+  const double sign = y < 0 ? -1 : 1;
+  const double exponent = y < 0 ? 2 - power : power;
+  if (std::abs(exponent) < 1e-9) return sign * std::expm1(std::abs(y));
+  const double rest = std::max(kLeastRest, 1 + exponent * std::abs(y));
+  return sign * std::expm1(std::log(rest) / exponent);
+}
+
 double LikeliestPower(std::span<const double> standardised) {
   double log_slope = 0;  // Of the bend, for power - 1 = 1.
   for (const double x : standardised) log_slope += std::copysign(std::log1p(std::abs(x)), x);
@@ -89,6 +99,11 @@ double LossWarp::operator()(double loss) const {
   };
   const double seen = bend(std::min(loss, highest_));
   return seen > -kHugest ? seen : bend(lowest_);
+}
+
+double LossWarp::LossOf(double seen) const {
+  const double standardised = Straight(seen * bent_deviation_ + bent_mean_, power_);
+  return standardised * deviation_ + mean_;
 }
 
 }  // namespace tune

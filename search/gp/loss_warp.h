@@ -19,6 +19,8 @@ class LossWarp {
   // Rises with the loss, up to where it is cut off; infinity counts as the worst loss that it was
   // made of, minus infinity and what is as good as that as the best.
   double operator()(double loss) const;
+  // The loss that is seen so; also of what lies beyond those it was made of.
+  double LossOf(double seen) const;
 
  private:
   double lowest_ = 0;

@@ -30,6 +30,14 @@ Eigen::ArrayXd Surrogate::Means(const Points& points) const {
   return out;
 }
 
+Eigen::MatrixXd Surrogate::JointCovariance(const Points& points) const {
+  Eigen::MatrixXd out = Eigen::MatrixXd::Zero(points.rows(), points.rows());
+  for (const auto& [slope, shift, scale, process] : levels_) {
+    out = slope * slope * out + scale * scale * process.JointCovariance(points);
+  }
+  return out;
+}
+
 GaussianProcess::Slopes Surrogate::PredictWithSlopes(const Eigen::VectorXd& point) const {
   const Eigen::VectorXd zero = Eigen::VectorXd::Zero(point.size());
   GaussianProcess::Slopes out = {0, 0, zero, zero};

@@ -34,6 +34,7 @@ class Surrogate {
   // Of the highest level.
   GaussianProcess::Prediction Predict(const Points& points) const;
   Eigen::ArrayXd Means(const Points& points) const;
+  Eigen::MatrixXd JointCovariance(const Points& points) const;
   GaussianProcess::Slopes PredictWithSlopes(const Eigen::VectorXd& point) const;
   // The variance of what a whole training would show around what is.
   double noise() const;
