@@ -27,8 +27,8 @@ constexpr int64_t kTrialsOfCmaEsMin = 2000;
 constexpr int64_t kTrialsOfNsga2Min = 1000;
 
 // Where gp leads, others may join it later on (search/auto_searcher.h).
-bool Learns(const SearchProblem& problem) { return problem.auto_rules >= AutoRules::kLearns; }
-bool FavoursGp(const SearchProblem& problem) { return problem.auto_rules >= AutoRules::kByShape; }
+bool Learns(const SearchProblem& problem) { return problem.rules >= SearchRules::kFrom14; }
+bool FavoursGp(const SearchProblem& problem) { return problem.rules >= SearchRules::kFrom13; }
 
 // What of a space and a budget counts for the choice.
 struct Features {
@@ -130,6 +130,9 @@ Result<std::unique_ptr<Searcher>> MakeAutoSearcher(const Value& options,
   AutoChoice choice = ChooseAlgorithm(problem);
   const bool leads = *choice.search.Find("algorithm") == Value("gp");
   const Value* const per = options.is_map() ? options.Find("per") : nullptr;
+  if (per != nullptr && *per != Value("seconds") && *per != Value("trial")) {
+    return SearchOptions("auto", options).Expected("per", "seconds, or trial");
+  }
   if (leads && per != nullptr) choice.search.Set("per", *per);
   TUNE_ASSIGN_OR_RETURN(auto searcher, MakeSearcher(choice.search, problem));
   if (!leads || !Learns(problem)) return searcher;

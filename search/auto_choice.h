@@ -28,7 +28,7 @@ struct AutoChoice {
 // - More than 50 parameters: tpe.
 // - Anything else: gp, which tpe joins where results say so (search/auto_searcher.h).
 //
-// docs/CHOOSING.md has the measurements behind it. SearchProblem::auto_rules says which rules an
+// docs/CHOOSING.md has the measurements behind it. SearchProblem::rules says which rules an
 // older sweep keeps.
 AutoChoice ChooseAlgorithm(const SearchProblem& problem);
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/counted.h"
-
 namespace tune {
 namespace {
 
@@ -18,8 +16,7 @@ constexpr double kFastSeconds = 0.4;
 }  // namespace
 
 AutoSearcher::Lead AutoSearcher::Leading() {
-  const bool is_fast = timed_ > 0 && seconds_ < kFastSeconds * static_cast<double>(timed_);
-  if (ended_ >= kResultsOfFast && is_fast) return Lead::kTpe;
+  if (is_fast_) return Lead::kTpe;
   if (!mode_ || ended_ < kResultsToJudge) return Lead::kGp;
   return IsStalled() || gp_->PredictiveSkill().value_or(1) < kLeastSkill ? Lead::kInTurns
                                                                          : Lead::kGp;
@@ -42,14 +39,12 @@ std::string AutoSearcher::WhyInTurns() const {
 
 std::optional<Configuration> AutoSearcher::Suggest(TrialNumber number) {
   const Lead lead = Leading();
-  if (lead != said_.value_or(Lead::kGp)) {
-    const std::string after =
-        "search: auto, after " + Counted(static_cast<int64_t>(ended_), "trial");
-    news_ = after + (lead == Lead::kTpe
-                         ? ": tpe from here on, since trials are short and gp's suggestions would "
-                           "take a part of their time"
-                     : lead == Lead::kGp ? ": gp alone again"
-                                         : ": gp and tpe in turns, since " + WhyInTurns());
+  if (lead != said_) {
+    news_ = std::string("search: auto now asks ") +
+            (lead == Lead::kTpe  ? "tpe alone, since trials are short and gp's suggestions would "
+                                   "take a part of their time"
+             : lead == Lead::kGp ? "gp alone again"
+                                 : "gp and tpe in turns, since " + WhyInTurns());
   }
   said_ = lead;
   const bool takes_tpe = lead == Lead::kTpe || (lead == Lead::kInTurns && number.value % 2 == 1);
@@ -70,15 +65,27 @@ void AutoSearcher::OnReport(TrialNumber number, int64_t iteration, Objectives va
 }
 
 void AutoSearcher::OnTrialEnded(TrialNumber number, Objectives last, bool failed) {
-  ++ended_;
-  if (!failed) Count(last);
+  if (number.value >= 0) {
+    ++ended_;
+    if (!failed) Count(last);
+    // Once and for all: what trials take is measured, and should decide as little as it can.
+    const bool is_short = timed_ > 0 && seconds_ < kFastSeconds * static_cast<double>(timed_);
+    if (ended_ == kResultsOfFast) is_fast_ = is_short;
+  }
   gp_->OnTrialEnded(number, last, failed);
   tpe_->OnTrialEnded(number, last, failed);
 }
 
+void AutoSearcher::OnStopped(TrialNumber number) {
+  gp_->OnStopped(number);
+  tpe_->OnStopped(number);
+}
+
 void AutoSearcher::OnDuration(TrialNumber number, double seconds) {
-  ++timed_;
-  seconds_ += seconds;
+  if (number.value >= 0) {
+    ++timed_;
+    seconds_ += seconds;
+  }
   gp_->OnDuration(number, seconds);
   tpe_->OnDuration(number, seconds);
 }

@@ -5,11 +5,11 @@
 //   once kResultsToJudge are there) has nothing to go by, and one that found nothing better for
 //   kStall trials, and for a third of all, may be caught at a local best: every other suggestion is
 //   then tpe's.
-// - Thinking is not to cost more than a twentieth of a trial: from kResultsOfFast results on,
-// trials
-//   whose mean duration is below kFast get tpe's suggestions alone, which cost microseconds.
+// - Thinking is not to cost more than a twentieth of a trial: where the first kResultsOfFast trials
+//   took less than kFastSeconds on average, tpe goes on alone, whose suggestions cost microseconds.
 //
-// Both follow from what was told, never from the clock, so that a resumed sweep goes on alike.
+// All follow from what was told of this sweep's own trials, never from the clock, so that a replay
+// comes to the same. How long trials take is measured: another run of the sweep may differ there.
 //
 // Thread rule: one thread.
 #pragma once
@@ -37,6 +37,7 @@ class AutoSearcher final : public Searcher {
   void Restore(TrialNumber number, const Configuration& configuration) override;
   void OnReport(TrialNumber number, int64_t iteration, Objectives values) override;
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override;
+  void OnStopped(TrialNumber number) override;
   void OnDuration(TrialNumber number, double seconds) override;
   std::optional<double> RemainingRegret() override { return gp_->RemainingRegret(); }
   bool EstimatesRegret() const override { return gp_->EstimatesRegret(); }
@@ -54,12 +55,13 @@ class AutoSearcher final : public Searcher {
   std::unique_ptr<Searcher> gp_;
   std::unique_ptr<Searcher> tpe_;
   std::optional<Mode> mode_;
-  size_t ended_ = 0;
+  size_t ended_ = 0;  // Of this sweep, as all here.
   double least_loss_ = std::numeric_limits<double>::infinity();
   size_t gained_at_ = 0;  // When so many had ended.
   size_t timed_ = 0;
   double seconds_ = 0;  // Of those together.
-  std::optional<Lead> said_;
+  bool is_fast_ = false;
+  Lead said_ = Lead::kGp;
   std::string news_;
 };
 

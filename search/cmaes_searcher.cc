@@ -25,7 +25,7 @@ class CmaEsSearcher final : public Searcher {
  public:
   CmaEsSearcher(const SearchProblem& problem, const CmaEsOptions& options,
                 std::unique_ptr<Searcher> random)
-      : observations_(UnitSpace(problem.space), problem.modes, problem.is_unique),
+      : observations_(problem),
         layout_(observations_.space()),
         options_(options),
         seed_(problem.seed),

@@ -28,10 +28,7 @@ class Nsga2Searcher final : public Searcher {
  public:
   Nsga2Searcher(const SearchProblem& problem, const Nsga2Options& options,
                 std::unique_ptr<Searcher> random)
-      : observations_(UnitSpace(problem.space), problem.modes, problem.is_unique),
-        options_(options),
-        seed_(problem.seed),
-        random_(std::move(random)) {
+      : observations_(problem), options_(options), seed_(problem.seed), random_(std::move(random)) {
     if (!options_.has_niches) return;
     directions_ =
         SimplexDirections(problem.modes.size(), static_cast<size_t>(options_.population_size));

@@ -41,6 +41,10 @@ void PointsSearcher::OnTrialEnded(TrialNumber number, Objectives last, bool fail
   if (const auto inner = Inner(number)) inner_->OnTrialEnded(*inner, last, failed);
 }
 
+void PointsSearcher::OnStopped(TrialNumber number) {
+  if (const auto inner = Inner(number)) inner_->OnStopped(*inner);
+}
+
 void PointsSearcher::OnDuration(TrialNumber number, double seconds) {
   if (const auto inner = Inner(number)) inner_->OnDuration(*inner, seconds);
 }

@@ -26,6 +26,7 @@ class PointsSearcher final : public Searcher {
   void Restore(TrialNumber number, const Configuration& configuration) override;
   void OnReport(TrialNumber number, int64_t iteration, Objectives values) override;
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override;
+  void OnStopped(TrialNumber number) override;
   void OnDuration(TrialNumber number, double seconds) override;
   std::optional<double> PredictiveSkill() override { return inner_->PredictiveSkill(); }
   std::optional<double> RemainingRegret() override { return inner_->RemainingRegret(); }

@@ -103,6 +103,10 @@ void RepeatSearcher::OnTrialEnded(TrialNumber number, Objectives last, bool fail
   inner_->OnTrialEnded(found->first, MeanOf(bests), have_all_failed);
 }
 
+void RepeatSearcher::OnStopped(TrialNumber number) {
+  if (groups_.contains(GroupOf(number))) inner_->OnStopped(GroupOf(number));
+}
+
 // What a configuration costs is all of its runs.
 void RepeatSearcher::OnDuration(TrialNumber number, double seconds) {
   const auto found = groups_.find(GroupOf(number));

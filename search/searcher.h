@@ -33,12 +33,15 @@ class Searcher {
 
   // What became of it. A searcher that learns from nothing ignores both. Iterations of a trial
   // rise. `last`: what it reported last, or was told of at its end; empty metrics where there is
-  // nothing. A trial that a scheduler stopped has ended like others: it is known by its iterations.
+  // nothing. A trial that was stopped ends like others.
   // `values`, `last`: one for each objective, then one for each limit on results: by how much the
   // result breaks it (core/standing.h), nothing where nobody can tell.
   virtual void OnReport(TrialNumber number, int64_t iteration, Objectives values) = 0;
   virtual void OnTrialEnded(TrialNumber number, Objectives last, bool failed) = 0;
 
+  // A scheduler, a person or a limit of the sweep stops a trial, said before its end: it could have
+  // gone on. One that ends without it is whole, however long it was.
+  virtual void OnStopped(TrialNumber /*number*/) {}
   // How long a trial ran in all, said before its end where it is known; for a searcher that heeds
   // what trials cost, or what its own thinking may cost beside them.
   virtual void OnDuration(TrialNumber, double /*seconds*/) {}
@@ -59,11 +62,14 @@ class Searcher {
   virtual std::string DebugString() const = 0;
 };
 
-// What `auto` decides by.
-enum class AutoRules {
-  kFirst,    // gp for few numbers and one objective alone.
-  kByShape,  // gp for conditions, choices, several objectives and up to 50 parameters, too.
-  kLearns,   // And for the first trials of many; results may change its mind.
+// By which rules a sweep is searched: those of the build that began it.
+enum class SearchRules {
+  kFirst,
+  // `auto` takes gp for conditions, choices, several objectives and up to 50 parameters.
+  kFrom13,
+  // `auto` takes it for the first of many trials, too, and results may change its mind. Trials that
+  // ended by themselves count as whole ones. A bend of margins keeps them apart from their bound.
+  kFrom14,
 };
 
 // What is searched.
@@ -83,8 +89,7 @@ struct SearchProblem {
   bool has_earlier = false;
   bool needs_regret = false;  // RemainingRegret will be asked for.
   size_t point_count = 0;     // Of the points, to a searcher within another one.
-  // The rules of `auto` that the sweep was begun under (search/auto_choice.h).
-  AutoRules auto_rules = AutoRules::kLearns;
+  SearchRules rules = SearchRules::kFrom14;
   // Whether the guesses beside the domains are tried first; not by a searcher within another.
   bool begins_with_guesses = true;
   // `unique` was asked for: what an earlier sweep tried is not tried again either.

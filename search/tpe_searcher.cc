@@ -24,7 +24,7 @@ class TpeSearcher final : public Searcher {
  public:
   TpeSearcher(const SearchProblem& problem, Split split, const TpeOptions& options,
               std::unique_ptr<Searcher> random)
-      : observations_(UnitSpace(problem.space), problem.modes, problem.is_unique),
+      : observations_(problem),
         model_(observations_.space(), options.model),
         options_(options),
         split_(split),
@@ -37,6 +37,7 @@ class TpeSearcher final : public Searcher {
   void OnReport(TrialNumber number, int64_t iteration, Objectives values) override {
     observations_.OnReport(number, iteration, values);
   }
+  void OnStopped(TrialNumber number) override { observations_.OnStopped(number); }
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override {
     observations_.OnTrialEnded(number, last, failed);
   }

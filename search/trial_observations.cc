@@ -9,8 +9,11 @@
 
 namespace tune {
 
-TrialObservations::TrialObservations(UnitSpace space, std::vector<Mode> modes, bool counts_history)
-    : space_(std::move(space)), modes_(std::move(modes)), counts_history_(counts_history) {
+TrialObservations::TrialObservations(const SearchProblem& problem)
+    : space_(problem.space),
+      modes_(problem.modes),
+      counts_history_(problem.is_unique),
+      knows_whole_(problem.rules >= SearchRules::kFrom14) {
   TUNE_CHECK(!modes_.empty());
 }
 
@@ -91,9 +94,14 @@ void TrialObservations::OnReport(TrialNumber number, int64_t iteration, Objectiv
   trial->reports.push_back({iteration, std::move(losses), ViolationOf(margins)});
 }
 
+void TrialObservations::OnStopped(TrialNumber number) {
+  if (ObservedTrial* const trial = FindMutable(number)) trial->was_stopped = true;
+}
+
 void TrialObservations::OnTrialEnded(TrialNumber number, Objectives last, bool failed) {
   ObservedTrial* const trial = FindMutable(number);
   if (trial == nullptr) return;
+  trial->is_whole = knows_whole_ && !failed && !trial->was_stopped && number.value >= 0;
   trial->state = failed ? ObservedTrial::State::kFailed : ObservedTrial::State::kEnded;
   if (failed) {
     trial->losses.clear();

@@ -13,6 +13,7 @@
 #include "core/ids.h"
 #include "core/metric.h"
 #include "core/standing.h"
+#include "search/searcher.h"
 #include "search/unit_space.h"
 
 namespace tune {
@@ -31,6 +32,8 @@ struct ObservedTrial {
   TrialNumber number;
   UnitCells cells;
   State state = State::kRunning;
+  bool was_stopped = false;           // From outside.
+  bool is_whole = false;              // It ended by itself; never one of an earlier sweep.
   std::vector<Intermediate> reports;  // Rising iterations.
   // What the trial counts for: of one objective the best that it reported or was told of at its
   // end, of several the last. Empty while there is nothing with a value, and for a failed one.
@@ -49,14 +52,14 @@ struct ObservedTrial {
 
 class TrialObservations {
  public:
-  // `counts_history`: configurations are to be unique, over an earlier sweep too.
-  TrialObservations(UnitSpace space, std::vector<Mode> modes, bool counts_history = false);
+  explicit TrialObservations(const SearchProblem& problem);
 
   // A trial that was suggested, by this life or an earlier one, or with a number below 0 one of an
   // earlier sweep. Its values are in their domains.
   void Add(TrialNumber number, const Configuration& configuration);
   // As Searcher's. What is said of a trial that was never added is ignored.
   void OnReport(TrialNumber number, int64_t iteration, Objectives values);
+  void OnStopped(TrialNumber number);
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed);
 
   const UnitSpace& space() const { return space_; }
@@ -81,7 +84,8 @@ class TrialObservations {
   UnitSpace space_;
   std::vector<Mode> modes_;
   std::vector<ObservedTrial> trials_;
-  bool counts_history_;
+  bool counts_history_;  // Configurations are to be unique, over an earlier sweep too.
+  bool knows_whole_;
   // Of a number in trials_; -1: never added. Those below 0 from -1 downwards.
   std::vector<int64_t> index_;
   std::vector<int64_t> earlier_index_;

@@ -92,7 +92,8 @@ TrialSplit SplitByLoss(const std::vector<ObservedTrial>& trials, const SplitRule
   std::vector<Ranked> ranked;
   for (size_t i = 0; i < trials.size(); ++i) {
     if (trials[i].losses.empty()) continue;
-    const int64_t behind = max_t ? std::max<int64_t>(0, *max_t - trials[i].iterations()) : 0;
+    const bool is_behind = max_t && !trials[i].is_whole;
+    const int64_t behind = is_behind ? std::max<int64_t>(0, *max_t - trials[i].iterations()) : 0;
     ranked.push_back({i, behind, trials[i].ranked_loss()});
   }
   const size_t good_count = GoodCount(rule, ranked.size());
@@ -101,14 +102,16 @@ TrialSplit SplitByLoss(const std::vector<ObservedTrial>& trials, const SplitRule
 
 std::optional<TrialSplit> SplitAtHighestLevel(const std::vector<ObservedTrial>& trials,
                                               const SplitRule& rule, size_t good_min) {
-  // Trials of which only their results were told stand as whole ones beside those that came
+  // Whole trials, and those of which only their results were told, stand beside those that came
   // furthest.
   int64_t whole = 0;
   for (const ObservedTrial& trial : trials) whole = std::max(whole, trial.iterations());
   std::map<int64_t, std::vector<Ranked>> levels;
   for (size_t i = 0; i < trials.size(); ++i) {
     if (trials[i].state == ObservedTrial::State::kFailed) continue;
-    if (trials[i].reports.empty() && !trials[i].losses.empty()) {
+    const bool is_beside =
+        trials[i].reports.empty() || (trials[i].is_whole && trials[i].iterations() < whole);
+    if (is_beside && !trials[i].losses.empty()) {
       levels[whole].push_back({i, 0, trials[i].ranked_loss()});
     }
     for (const auto& [iteration, losses, violation] : trials[i].reports) {

@@ -16,9 +16,9 @@ Result<SearchSpace> SpaceOf(const ExperimentSpec& spec) {
 SearchProblem ProblemOf(const ExperimentSpec& spec, SearchSpace space, int64_t samples,
                         uint64_t seed, int64_t decision_version) {
   SearchProblem problem;
-  problem.auto_rules = decision_version >= 14   ? AutoRules::kLearns
-                       : decision_version >= 13 ? AutoRules::kByShape
-                                                : AutoRules::kFirst;
+  problem.rules = decision_version >= 14   ? SearchRules::kFrom14
+                       : decision_version >= 13 ? SearchRules::kFrom13
+                                                : SearchRules::kFirst;
   problem.space = std::move(space);
   problem.modes = {spec.mode};
   for (const Objective& objective : spec.more_objectives) problem.modes.push_back(objective.mode);

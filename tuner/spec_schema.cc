@@ -255,11 +255,13 @@ Value Schema() {
       {"scheduler", Scheduler()},
       {"resources", Resources()},
       {"stop", Stop()},
-      {"until", Section(kUntilKeys,
-                        {{"no_gain", About(Object({{"type", List({"integer", "string"})}}),
-                                           "So many trials in a row without a better result: 40, "
-                                           "or 40 trials")}},
-                        "When more trials gain too little, the sweep ends")},
+      {"until",
+       Section(kUntilKeys,
+               {{"regret", About(Type("number"), "What must still be expected to be gained")},
+                {"no_gain", About(Object({{"type", List({"integer", "string"})}}),
+                                  "So many trials in a row without a better result: 40, "
+                                  "or 40 trials")}},
+               "When more trials gain too little, the sweep ends")},
       {"limits", Limits()},
       {"failure", Failure()},
       {"checkpoint", Checkpoint()},

@@ -264,6 +264,9 @@ void Sweep::EndTrial(TrialRecord& trial, TrialStatus status, StopReason reason) 
 void Sweep::CloseTrial(TrialRecord& trial, TrialStatus status, StopReason reason) {
   const double present = trial.is_running() ? (now_ - trial.running_since()).seconds() : 0;
   searcher_->OnDuration(trial.row.number, trial.row.run_seconds + present);
+  const bool is_stopped = reason == StopReason::kScheduler || reason == StopReason::kSweepLimit ||
+                          reason == StopReason::kUser;
+  if (is_stopped) searcher_->OnStopped(trial.row.number);
   Move(trial, TrialCause::kOver);
   trial.row.status = status;
   trial.row.stop_reason = reason;

@@ -63,6 +63,10 @@ class FollowedSearcher final : public Searcher {
   std::optional<Configuration> Suggest(TrialNumber number) override;
   void Restore(TrialNumber number, const Configuration& configuration) override;
   void OnReport(TrialNumber number, int64_t iteration, Objectives values) override;
+  void OnStopped(TrialNumber number) override { searcher_->OnStopped(number); }
+  void OnDuration(TrialNumber number, double seconds) override {
+    searcher_->OnDuration(number, seconds);
+  }
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override;
   bool LearnsFromResults() const override { return searcher_->LearnsFromResults(); }
   std::string DebugString() const override { return searcher_->DebugString(); }

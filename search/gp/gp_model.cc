@@ -20,14 +20,14 @@ constexpr size_t kKnownMax = 400;  // The cost of a process grows with the cube.
 constexpr size_t kRunningMax = 100;
 constexpr size_t kFitMax = 200;  // Some dozens of processes are made for a fit.
 
-LossWarp WarpOf(const std::vector<std::optional<double>>& losses, std::optional<double> bound) {
+LossWarp WarpOf(const std::vector<std::optional<double>>& losses, const GpLossBound& bound) {
   std::vector<double> finite;
-  if (bound) finite.push_back(*bound);
+  if (bound.loss) finite.push_back(*bound.loss);
   for (const auto& loss : losses) {
     if (loss && std::isfinite(*loss)) finite.push_back(*loss);
   }
   if (finite.empty()) finite.push_back(0);
-  return LossWarp(finite);
+  return LossWarp(finite, bound.stays_apart ? bound.loss : std::nullopt);
 }
 
 // `count` of them, evenly.
@@ -55,7 +55,7 @@ std::vector<size_t> Kept(std::vector<size_t> trials,
 }  // namespace
 
 GpModel::GpModel(CategoryFlags is_category, const Points& points, const LevelTable& table,
-                 bool is_noisy, std::optional<double> bound)
+                 bool is_noisy, GpLossBound bound)
     : is_category_(std::move(is_category)) {
   for (size_t level = 0; level < table.losses.size(); ++level) {
     levels_.emplace_back().warp = WarpOf(table.losses[level], bound);

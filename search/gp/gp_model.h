@@ -17,12 +17,18 @@
 
 namespace tune {
 
+// Of a limit, what its losses must not exceed.
+struct GpLossBound {
+  std::optional<double> loss = {};
+  // The bend of losses keeps it apart from those beyond it, however few they are.
+  bool stays_apart = true;
+};
+
 class GpModel {
  public:
-  // `points`: of the table's trials. `is_noisy`: as of FitGpParameters. `bound`: of a limit, what
-  // its losses must not exceed; the bend of losses keeps it apart from those on either side.
+  // `points`: of the table's trials. `is_noisy`: as of FitGpParameters.
   GpModel(CategoryFlags is_category, const Points& points, const LevelTable& table, bool is_noisy,
-          std::optional<double> bound = {});
+          GpLossBound bound = {});
 
   struct View {
     Surrogate surrogate;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,18 +50,21 @@ class GpSearcher final : public Searcher {
  public:
   GpSearcher(const SearchProblem& problem, const GpOptions& options,
              std::unique_ptr<Searcher> random)
-      : observations_(UnitSpace(problem.space), problem.modes, problem.is_unique),
+      : observations_(problem),
         acquisition_(observations_.space()),
         sobol_(std::min(observations_.space().size(), SobolSequence::kDimensionsMax)),
         options_(options),
         seed_(problem.seed),
         limit_count_(problem.limit_count),
+        max_t_(problem.max_t),
+        rules_(problem.rules),
         random_(std::move(random)) {}
 
   std::optional<Configuration> Suggest(TrialNumber number) override;
   void Restore(TrialNumber number, const Configuration& configuration) override;
   void OnReport(TrialNumber number, int64_t iteration, Objectives values) override;
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override;
+  void OnStopped(TrialNumber number) override { observations_.OnStopped(number); }
   void OnDuration(TrialNumber number, double seconds) override;
   std::optional<double> PredictiveSkill() override;
   std::optional<double> RemainingRegret() override;
@@ -84,6 +88,7 @@ class GpSearcher final : public Searcher {
   double WeightOfBeliefs() const;
   // Nothing while too few trials have ended.
   std::optional<CostModel> MakeCostModel(const Points& points) const;
+  double WholeIterations() const;
   // A trial has brought its first result.
   void CountResult();
 
@@ -93,6 +98,8 @@ class GpSearcher final : public Searcher {
   GpOptions options_;
   uint64_t seed_;
   size_t limit_count_;
+  std::optional<int64_t> max_t_;
+  SearchRules rules_;
   std::unique_ptr<Searcher> random_;  // Unique, so that it too knows of every trial.
 
   size_t results_ = 0;  // Trials with a report, or ended.
@@ -177,9 +184,10 @@ void GpSearcher::MakeModels(const Points& points) {
   for (const LevelTable& table : occasion_->tables) {
     const auto count = static_cast<Index>(table.losses[0].size());
     const bool is_limit = models_.size() >= objective_count();
+    GpLossBound bound;
+    if (is_limit) bound = {0.0, rules_ >= SearchRules::kFrom14};
     models_.emplace_back(acquisition_.is_category(), points.topRows(count), table,
-                         !options_.deterministic_objective,
-                         is_limit ? std::optional<double>(0) : std::nullopt);
+                         !options_.deterministic_objective, bound);
   }
 }
 
@@ -188,24 +196,36 @@ void GpSearcher::OnDuration(TrialNumber number, double seconds) {
 }
 
 // Of the latest that ended: what is long ago tells little of machines, and a fit takes its time.
+// One that was stopped counts as it would have gone on.
 std::optional<CostModel> GpSearcher::MakeCostModel(const Points& points) const {
   constexpr size_t kTrialsMax = 100;
   std::vector<size_t> trials;
   std::vector<double> seconds;
-  for (size_t i = 0; i < observations_.trials().size(); ++i) {
-    const ObservedTrial& trial = observations_.trials()[i];
+  const double whole = WholeIterations();
+  for (size_t i = observations_.trials().size(); i > 0 && trials.size() < kTrialsMax; --i) {
+    const ObservedTrial& trial = observations_.trials()[i - 1];
     const auto found = seconds_.find(trial.number);
     if (found == seconds_.end() || trial.state != ObservedTrial::State::kEnded) continue;
-    trials.push_back(i);
-    seconds.push_back(found->second /
-                      static_cast<double>(std::max<int64_t>(1, trial.iterations())));
+    const auto iterations = static_cast<double>(std::max<int64_t>(1, trial.iterations()));
+    trials.push_back(i - 1);
+    seconds.push_back(trial.is_whole ? found->second
+                                     : found->second * std::max(1.0, whole / iterations));
   }
   if (trials.size() < kResultsMin) return std::nullopt;
-  const size_t first = trials.size() - std::min(trials.size(), kTrialsMax);
-  trials.erase(trials.begin(), trials.begin() + static_cast<Index>(first));
-  seconds.erase(seconds.begin(), seconds.begin() + static_cast<Index>(first));
   const Eigen::Map<const Eigen::VectorXd> all(seconds.data(), static_cast<Index>(seconds.size()));
   return CostModel(acquisition_.is_category(), points(trials, Eigen::all), all);
+}
+
+// Of a trial that nobody stops: the median, or where none has ended so what the scheduler says.
+double GpSearcher::WholeIterations() const {
+  std::vector<int64_t> whole;
+  for (const ObservedTrial& trial : observations_.trials()) {
+    if (trial.is_whole) whole.push_back(trial.iterations());
+  }
+  if (whole.empty()) return static_cast<double>(max_t_.value_or(1));
+  const auto middle = whole.begin() + static_cast<Index>(whole.size() / 2);
+  std::nth_element(whole.begin(), middle, whole.end());
+  return static_cast<double>(*middle);
 }
 
 // Of several objectives the mean of what each of them says.
@@ -215,8 +235,14 @@ double GpSearcher::WeightOfBeliefs() const {
     std::vector<double> log_densities;
     std::vector<double> losses;
     for (const ObservedTrial& trial : observations_.trials()) {
-      if (trial.losses.empty() || std::isnan(trial.losses[k])) continue;
+      const bool is_running = trial.state == ObservedTrial::State::kRunning;
+      const bool has_loss = !trial.losses.empty() && !std::isnan(trial.losses[k]);
+      if (!has_loss && is_running) continue;
       log_densities.push_back(acquisition_.beliefs().LogDensity(trial.cells));
+      if (!has_loss) {
+        losses.push_back(std::numeric_limits<double>::infinity());
+        continue;
+      }
       losses.push_back(objective_count() == 1 ? trial.ranked_loss() : trial.losses[k]);
     }
     sum += Beliefs::WeightOf(log_densities, losses);

@@ -33,7 +33,9 @@ std::vector<std::optional<double>> LossesOf(const ObservedTrial& trial,
     for (; report != trial.reports.end() && report->iteration <= level; ++report) {
       best = std::fmin(best, report->losses[objective]);
     }
-    if (trial.iterations() >= level && (has_ended || level > 0)) {
+    if (trial.is_whole && trial.iterations() < level) {
+      losses.push_back(trial.losses[objective]);
+    } else if (trial.iterations() >= level && (has_ended || level > 0)) {
       // Beyond the last level the best of all counts, as it does for the sweep.
       const bool is_last = level == levels.back();
       losses.push_back(is_last && !trial.losses.empty() ? trial.losses[objective] : best);
@@ -50,9 +52,13 @@ std::vector<int64_t> ChooseLevels(const std::vector<ObservedTrial>& trials, size
   constexpr int64_t kBase = 3;
   constexpr double kDistinctlyMore = 1.3;
   TUNE_CHECK(whole_count > 0);
-  std::vector<int64_t> reached;  // The furthest first.
+  int64_t furthest = 0;
+  for (const ObservedTrial& trial : trials) furthest = std::max(furthest, trial.iterations());
+  // The furthest first. One that ended by itself has nothing to come: it has reached every level.
+  std::vector<int64_t> reached;
   for (const ObservedTrial& trial : trials) {
-    if (!HasNoValue(trial) && !trial.reports.empty()) reached.push_back(trial.iterations());
+    if (HasNoValue(trial) || trial.reports.empty()) continue;
+    reached.push_back(trial.is_whole ? furthest : trial.iterations());
   }
   if (reached.size() < whole_count) return {0};
   std::sort(reached.begin(), reached.end(), std::greater<>());

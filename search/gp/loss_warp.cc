@@ -68,7 +68,7 @@ double LikeliestPower(std::span<const double> standardised) {
 
 }  // namespace
 
-LossWarp::LossWarp(std::span<const double> losses) {
+LossWarp::LossWarp(std::span<const double> losses, std::optional<double> bound) {
   constexpr double kQuartilesMax = 20;  // Above the third quartile, in distances from the first.
   TUNE_CHECK(!losses.empty());
   std::vector<double> values(losses.begin(), losses.end());
@@ -79,6 +79,10 @@ LossWarp::LossWarp(std::span<const double> losses) {
   lowest_ = std::max(values.front(), -kHugest);
   highest_ = std::min(values.back(), kHugest);
   if (third > first) highest_ = std::min(highest_, third + kQuartilesMax * (third - first));
+  if (bound) {
+    const double beyond = std::max(third - first, *bound - values[values.size() / 2]);
+    highest_ = std::max(highest_, std::min(values.back(), *bound + beyond));
+  }
   for (double& value : values) value = std::clamp(value, lowest_, highest_);
   const Moments moments = MomentsOf(values);
   mean_ = moments.mean;

@@ -7,14 +7,16 @@
 // Thread rule: immutable.
 #pragma once
 
+#include <optional>
 #include <span>
 
 namespace tune {
 
 class LossWarp {
  public:
-  // Requires finite losses, at least one.
-  explicit LossWarp(std::span<const double> losses);
+  // Requires finite losses, at least one. `bound`: one that what is greater must stay apart from,
+  // however far it lies beyond the others.
+  explicit LossWarp(std::span<const double> losses, std::optional<double> bound = {});
 
   // Rises with the loss, up to where it is cut off; infinity counts as the worst loss that it was
   // made of, minus infinity and what is as good as that as the best.

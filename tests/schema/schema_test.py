@@ -94,6 +94,8 @@ class Schema(unittest.TestCase):
             head + space + "resources: {cpu: 0.5, memory: 4GiB}\n",
             head + space + "until: {no_gain: 40}\n",
             head + space + "until: {no_gain: 40 trials}\n",
+            head + space + "search: {algorithm: gp, per: seconds}\nuntil: {regret: 0.002}\n",
+            head + "space: {x: {uniform: [0, 1], guess: 0.3}, y: {choice: [a, b], guess: a}}\n",
             head + space + "points: [{x: 0.5}]\nconstraints: [\"x <= 0.9\"]\nfeasible: [\"x * m <= 0.9\"]\n",
             command + space,
             "trainable: {command: \"tune report m={x}\", shell: true, env: {A: 1}, setup: [\"true\"]}\nmetric: m\nmode: max\n" + space,

@@ -97,7 +97,7 @@ TEST(AutoChoice, AGridIsTakenWhereItHasRoomBesideThePoints) {
   EXPECT_EQ(*ChooseAlgorithm(problem).search.Find("algorithm"), Value("grid"));
   problem.points.resize(2);
   EXPECT_NE(*ChooseAlgorithm(problem).search.Find("algorithm"), Value("grid"));
-  problem.auto_rules = AutoRules::kByShape;
+  problem.rules = SearchRules::kFrom13;
   EXPECT_EQ(*ChooseAlgorithm(problem).search.Find("algorithm"), Value("grid"));
 }
 
@@ -108,7 +108,7 @@ TEST(AutoChoice, SweepOfAnOlderBuildKeepsTheRulesThatItWasBegunBy) {
     problem.space = *SearchSpace::Parse(*ParseJson(space));
     problem.samples = samples;
     problem.modes.assign(objectives, Mode::kMin);
-    problem.auto_rules = AutoRules::kFirst;
+    problem.rules = SearchRules::kFirst;
     return ChooseAlgorithm(problem).search.Find("algorithm")->AsString();
   };
   EXPECT_EQ(chosen_for(kNumbers, 50, 2), "tpe");

@@ -86,7 +86,8 @@ TEST(AutoSearcher, AModelThatPredictsNothingTakesTurns) {
   EXPECT_THAT(sweep.Trials(30), testing::Each("gp"));
   EXPECT_EQ(sweep.searcher.TakeNews(), "");
   EXPECT_THAT(sweep.Trials(4), ElementsAre("gp", "tpe", "gp", "tpe"));
-  EXPECT_THAT(sweep.searcher.TakeNews(), HasSubstr("after 30 trials: gp and tpe in turns"));
+  EXPECT_THAT(sweep.searcher.TakeNews(),
+              HasSubstr("auto now asks gp and tpe in turns, since gp does not predict"));
   EXPECT_EQ(sweep.searcher.TakeNews(), "") << "once";
   Sweep front(0.05, std::nullopt);
   EXPECT_THAT(front.Trials(60), testing::Each("gp"));
@@ -105,11 +106,25 @@ TEST(AutoSearcher, AModelThatFindsNothingBetterForLongTakesTurnsUntilThereIsAGai
   EXPECT_THAT(sweep.searcher.TakeNews(), HasSubstr("gp alone again"));
 }
 
+TEST(AutoSearcher, AnEarlierSweepsTrialsAreNotItsOwn) {
+  Sweep sweep(0.9);
+  const Metric loss = -1e9;
+  for (int64_t i = 1; i <= 400; ++i) {
+    Configuration configuration;
+    sweep.searcher.Restore(TrialNumber{-i}, configuration);
+    sweep.searcher.OnReport(TrialNumber{-i}, 1, {&loss, 1});
+    sweep.searcher.OnTrialEnded(TrialNumber{-i}, {&loss, 1}, false);
+  }
+  EXPECT_THAT(sweep.Trials(20, 0.01), testing::Each("gp"));
+  EXPECT_EQ(sweep.searcher.TakeNews(), "");
+}
+
 TEST(AutoSearcher, OfManyShortTrialsThinkingIsNoPart) {
   Sweep fast(0.9);
   EXPECT_THAT(fast.Trials(300, 0.01), testing::Each("gp"));
   EXPECT_THAT(fast.Trials(10, 0.01), testing::Each("tpe"));
-  EXPECT_THAT(fast.searcher.TakeNews(), HasSubstr("after 300 trials: tpe from here on"));
+  EXPECT_THAT(fast.searcher.TakeNews(),
+              HasSubstr("auto now asks tpe alone, since trials are short"));
   Sweep slow(0.9);
   EXPECT_THAT(slow.Trials(400, 2), testing::Each("gp"));
   Sweep unknown(0.9);

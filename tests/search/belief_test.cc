@@ -214,5 +214,20 @@ TEST(Guess, DrawsTheFirstTrialsOfGpAndIsForgottenWhereItIsWrong) {
   EXPECT_LT(best, 0.01);
 }
 
+TEST(Guess, WhereTrialsFailItIsTrustedNoMore) {
+  const SearchSpace space = Space(R"({"x": {"uniform": [0, 1], "guess": 0.8}})");
+  const auto searcher = MakeSearch(R"({"algorithm": "gp"})", space);
+  int elsewhere = 0;
+  for (int64_t n = 0; n < 30; ++n) {
+    const auto configuration = searcher->Suggest(TrialNumber{n});
+    ASSERT_TRUE(configuration);
+    const double x = configuration->Find("x")->AsDouble();
+    const Metric loss = x;
+    searcher->OnTrialEnded(TrialNumber{n}, {&loss, 1}, /*failed=*/x > 0.1);
+    if (n >= 10 && std::abs(x - 0.8) > 0.3) ++elsewhere;
+  }
+  EXPECT_GE(elsewhere, 10);
+}
+
 }  // namespace
 }  // namespace tune

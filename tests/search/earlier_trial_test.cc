@@ -55,7 +55,8 @@ TEST(TrialObservations, AnEarlierTrialCountsAsHadOnlyWhereThatIsAskedFor) {
   const SearchSpace space = Space(R"({"x": {"uniform": [0, 1]}})");
   const Configuration configuration = Flat(R"([["x", 0.5]])");
   for (const bool counts_history : {false, true}) {
-    TrialObservations observations(UnitSpace(space), {Mode::kMin}, counts_history);
+    TrialObservations observations(
+        SearchProblem{.space = space, .modes = {Mode::kMin}, .is_unique = counts_history});
     observations.Add(TrialNumber{-1}, configuration);
     observations.Add(TrialNumber{-2}, Flat(R"([["x", 0.25]])"));
     const Metric value = 4;

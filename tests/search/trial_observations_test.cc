@@ -9,13 +9,28 @@ namespace {
 
 constexpr TrialNumber kFirst{0};
 
-TrialObservations Make(std::vector<Mode> modes) {
+TrialObservations Make(std::vector<Mode> modes, SearchRules rules = SearchRules::kFrom14) {
   const auto space = SearchSpace::Parse(*ParseJson(R"({"x": {"uniform": [0, 1]}})"));
-  TrialObservations observations(UnitSpace(*space), std::move(modes));
+  TrialObservations observations(
+      SearchProblem{.space = *space, .modes = std::move(modes), .rules = rules});
   Configuration configuration;
   configuration.Set("x", Value(0.5));
   observations.Add(kFirst, configuration);
   return observations;
+}
+
+TEST(TrialObservations, ATrialThatNobodyStoppedIsWhole) {
+  const auto is_whole = [](bool is_stopped, bool failed, SearchRules rules) {
+    TrialObservations observations = Make({Mode::kMin}, rules);
+    const Metric value = 1;
+    if (is_stopped) observations.OnStopped(kFirst);
+    observations.OnTrialEnded(kFirst, {&value, 1}, failed);
+    return observations.trials()[0].is_whole;
+  };
+  EXPECT_TRUE(is_whole(false, false, SearchRules::kFrom14));
+  EXPECT_FALSE(is_whole(true, false, SearchRules::kFrom14));
+  EXPECT_FALSE(is_whole(false, true, SearchRules::kFrom14));
+  EXPECT_FALSE(is_whole(false, false, SearchRules::kFrom13)) << "a sweep of an older build";
 }
 
 TEST(TrialObservations, TheBestReportCountsAndIsTurnedSoThatLowerIsBetter) {

@@ -35,6 +35,23 @@ TEST(SplitByLoss, TheBestShareIsGoodAndTheRestBad) {
   EXPECT_THAT(split.good_weights, ElementsAre(DoubleNear(1.4608, 1e-4), DoubleNear(0.5392, 1e-4)));
 }
 
+TEST(SplitByLoss, OneThatEndedByItselfIsNotBehindLongerOnes) {
+  std::vector<ObservedTrial> trials = {Trial({1}, State::kEnded, 12), Trial({4}, State::kEnded, 40),
+                                       Trial({3}, State::kEnded, 100)};
+  EXPECT_THAT(SplitByLoss(trials, {.gamma = 0.1}, 100).good, ElementsAre(2));
+  trials[0].is_whole = true;
+  EXPECT_THAT(SplitByLoss(trials, {.gamma = 0.1}, 100).good, ElementsAre(0));
+}
+
+TEST(SplitAtHighestLevel, OneThatEndedByItselfStandsBesideTheLongest) {
+  std::vector<ObservedTrial> trials(4, Trial({4}, State::kEnded, 40));
+  trials.push_back(Trial({1}, State::kEnded, 12));
+  trials.back().is_whole = true;
+  const auto split = SplitAtHighestLevel(trials, {.gamma = 0.1}, 2);
+  ASSERT_TRUE(split.has_value());
+  EXPECT_THAT(split->good, testing::Contains(4));
+}
+
 TEST(SplitByLoss, OfTwoAlikeTheEarlierIsBetter) {
   const std::vector<ObservedTrial> trials = {Trial({2}), Trial({1}), Trial({1})};
   EXPECT_THAT(SplitByLoss(trials, {.gamma = 0.1}, std::nullopt).good, ElementsAre(1));

@@ -429,7 +429,13 @@ void DrawLater(Swarm& swarm) {
   }
   // It ends by the order of arrival.
   if (wants_until && !swarm.is_order_free) {
-    document.Set("until", Map({{"no_gain", Value(no_gain)}}));
+    const Value* const search = document.Find("search");
+    const Value* const algorithm = search != nullptr ? search->Find("algorithm") : nullptr;
+    const bool has_model = algorithm != nullptr && *algorithm == Value("gp") &&
+                           document.Find("feasible") == nullptr &&
+                           document.Find("metric")->is_string();
+    document.Set("until", has_model ? Map({{"regret", Value(0.01 * static_cast<double>(no_gain))}})
+                                    : Map({{"no_gain", Value(no_gain)}}));
   }
   swarm.spec = ToJson(document);
 }

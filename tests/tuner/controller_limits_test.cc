@@ -194,6 +194,32 @@ TEST_F(ControllerLimits, SoManyTrialsWithoutAGainEndTheSweep) {
   EXPECT_TRUE(world_->controller().sweep().HasMoreToCreate()) << "who asks for more gets it";
 }
 
+TEST_F(ControllerLimits, TooLittleToBeGainedEndsTheSweep) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(500);
+  spec.search = *ParseJson(R"({"algorithm": "gp"})");
+  spec.regret_max = 0.05;
+  Begin(spec, 1);
+  size_t trial = 0;
+  while (!world_->has_ended && trial < 100) {
+    const TrialNumber number{static_cast<int64_t>(trial++)};
+    const double x = world_->configurations.at(number).Find("x")->AsDouble();
+    Report(number.value, 1, {{"value", 1 - (x - 0.3) * (x - 0.3)}}, true);
+    world_->Apply({world_->End(worker_, number, Outcome::kCompleted)});
+  }
+  ASSERT_TRUE(world_->has_ended);
+  EXPECT_EQ(world_->experiment.status, ExperimentStatus::kFinished);
+  EXPECT_GE(trial, 10u) << "the first trials are spread";
+  EXPECT_LT(trial, 40u);
+  EXPECT_THAT(world_->said, ElementsAre(HasSubstr("until.regret: the best configuration of the "
+                                                  "space is expected to be better than the best "
+                                                  "trial by less than 0.05; no more begin")));
+  world_->Recover();
+  EXPECT_FALSE(world_->controller().sweep().HasMoreToCreate());
+  world_->Apply({SamplesExtended{600}});
+  EXPECT_TRUE(world_->controller().sweep().HasMoreToCreate());
+  EXPECT_FALSE(world_->Running(worker_).empty()) << "who asks for more gets it";
+}
+
 TEST_F(ControllerLimits, AReplayOfTheJournalLeadsToTheSameViolations) {
   ExperimentSpec spec = Limited(R"(["ms * x <= 20", "value >= 0.2"])", 3);
   Begin(spec, 2);

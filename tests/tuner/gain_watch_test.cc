@@ -26,6 +26,18 @@ TEST(GainWatch, CountsTrialsInARowThatAreNoBetter) {
   EXPECT_FALSE(watch.is_over());
 }
 
+TEST(GainWatch, WhatIsExpectedToBeGainedEndsItUntilMoreIsAskedFor) {
+  GainWatch watch;
+  watch.OnRegret(0.5, 0.1);
+  EXPECT_FALSE(watch.is_over());
+  watch.OnRegret(0.05, 0.1);
+  EXPECT_TRUE(watch.is_over());
+  EXPECT_TRUE(watch.heeds_regret());
+  watch.Restart();
+  EXPECT_FALSE(watch.is_over());
+  EXPECT_FALSE(watch.heeds_regret());
+}
+
 TEST(GainWatch, WithoutANumberItIsNeverOver) {
   GainWatch watch;
   for (int64_t n = 0; n < 100; ++n) watch.OnTrialEnded(TrialNumber{n}, {0.5}, 0, std::nullopt);

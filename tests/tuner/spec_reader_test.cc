@@ -503,6 +503,31 @@ TEST_F(ReadSpecFileTest, UntilCountsTrialsWithoutAGain) {
               HasSubstr("did you mean 'no_gain'?"));
 }
 
+TEST_F(ReadSpecFileTest, UntilTakesARegretWhereTheSearchCanTell) {
+  const auto read = [&](const std::string& rest) {
+    return ReadSpecFile(Write("s.yaml", "space: {x: {uniform: [0, 1]}}\nsamples: 40\n" + rest), {},
+                        false);
+  };
+  const std::string one = "metric: m\nmode: min\n";
+  const auto spec = read(one + "search: {algorithm: gp}\nuntil: {regret: 0.002}\n");
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  EXPECT_EQ(spec->regret_max, 0.002);
+  EXPECT_TRUE(read(one + "search: {algorithm: auto}\nuntil: {regret: 1}\n").ok());
+  const std::pair<std::string, std::string> wrong[] = {
+      {one + "search: {algorithm: gp}\nuntil: {regret: 0}\n", "until.regret: read 0"},
+      {one + "search: {algorithm: gp}\nuntil: {regret: much}\n", "until.regret: read 'much'"},
+      {one + "search: {algorithm: tpe}\nuntil: {regret: 1}\n",
+       "until.regret: it is gp that tells what more trials may gain, and here the search is tpe"},
+      {one + "until: {regret: 1}\n", "here the search is random"},
+      {one + "search: {algorithm: gp}\nfeasible: [m <= 1]\nuntil: {regret: 1}\n",
+       "expected no_gain where there are limits on results"},
+      {"metric: [m, n]\nmode: [min, min]\nsearch: {algorithm: gp}\nuntil: {regret: 1}\n",
+       "expected no_gain where there are several metrics"}};
+  for (const auto& [text, says] : wrong) {
+    EXPECT_THAT(read(text).status().message(), HasSubstr(says)) << text;
+  }
+}
+
 TEST_F(ReadSpecFileTest, LimitsOnResultsStandInOnePlace) {
   const std::string text =
       "metric: power\nmode: min\nspace: {x: 1}\nfeasible: [area <= 1]\nmetric_constraints: [area "

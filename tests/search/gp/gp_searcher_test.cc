@@ -300,9 +300,50 @@ TEST(GpSearcher, DoesNotComeToThePlaceOfStoppedTrialsAgainAndAgain) {
       value = loss + 0.05 * noise.NextNormal();
       searcher->OnReport(TrialNumber{n}, 9, {&value, 1});
     }
+    searcher->OnStopped(TrialNumber{n});
     searcher->OnTrialEnded(TrialNumber{n}, {&value, 1}, false);
   }
   EXPECT_LT(repeated, 27);
+}
+
+// A second for each of x = 0, a hundred for each of x = 1; both sides are as good.
+TEST(GpSearcher, PerSecondsItPrefersWhatIsCheap) {
+  const auto share_of_cheap = [](std::string_view search) {
+    const auto searcher = Make(search, kPlane);
+    int cheap = 0;
+    for (int64_t n = 0; n < 40; ++n) {
+      const auto configuration = searcher->Suggest(TrialNumber{n});
+      const double x = (configuration->Find("x")->AsDouble() + 4) / 10;
+      const Metric loss = std::sin(9 * x) * std::sin(9 * x);
+      searcher->OnDuration(TrialNumber{n}, std::pow(100, x));
+      searcher->OnTrialEnded(TrialNumber{n}, {&loss, 1}, false);
+      if (n >= 10 && x < 0.5) ++cheap;
+    }
+    return cheap / 30.0;
+  };
+  EXPECT_GT(share_of_cheap(R"({"algorithm": "gp", "per": "seconds"})"), 0.7);
+  EXPECT_LT(share_of_cheap(R"({"algorithm": "gp", "per": "trial"})"), 0.7);
+}
+
+TEST(GpSearcher, WhatMoreTrialsMayGainFallsAndIsInTheMetricsUnits) {
+  const auto searcher = Make(kGp, kPlane);
+  ASSERT_TRUE(searcher->EstimatesRegret());
+  std::vector<double> regrets;
+  double least = 1e9;
+  for (int64_t n = 0; n < 40; ++n) {
+    const auto regret = searcher->RemainingRegret();
+    EXPECT_EQ(regret.has_value(), n >= 10) << n;
+    if (regret) regrets.push_back(*regret);
+    const auto configuration = searcher->Suggest(TrialNumber{n});
+    const Metric loss = 100 * Plane(*configuration);
+    least = std::min(least, *loss);
+    searcher->OnTrialEnded(TrialNumber{n}, {&loss, 1}, false);
+  }
+  EXPECT_GT(regrets.front(), 1);
+  EXPECT_LT(regrets.back(), 0.1 * regrets.front());
+  EXPECT_GE(regrets.back(), 0);
+  EXPECT_LT(least, 1);
+  EXPECT_FALSE((*TryMake(kGp, kPlane, 1, {Mode::kMin, Mode::kMin}))->EstimatesRegret());
 }
 
 TEST(GpSearcher, SaysWhatItDoesNotTake) {

@@ -53,6 +53,21 @@ TEST(LevelTable, TrialsThatAllGoTheWholeWayHaveOneLevel) {
   EXPECT_EQ(ChooseLevels(trials, 4), (std::vector<int64_t>{50}));
 }
 
+// A program that ends its training by itself, after 12 epochs or after 40.
+TEST(LevelTable, WhatEndedByItselfHasReachedEveryLevel) {
+  std::vector<ObservedTrial> trials;
+  for (const int64_t iterations : {12, 40, 30, 40, 40, 40}) {
+    trials.push_back(Long(State::kEnded, iterations));
+    trials.back().is_whole = true;
+  }
+  trials[0].losses = {0.25};
+  EXPECT_EQ(ChooseLevels(trials, 4), (std::vector<int64_t>{40}));
+  EXPECT_EQ(TableOf(trials, {3, 40}, 0).losses[1][0], 0.25);
+  EXPECT_EQ(TableOf(trials, {3, 40}, 0).losses[0][0], 1.0) << "what it had by then";
+  trials[0].is_whole = false;
+  EXPECT_EQ(TableOf(trials, {3, 40}, 0).losses[1][0], std::nullopt);
+}
+
 TEST(LevelTable, FailedTrialsAndThoseWithoutReportsMakeNoLevel) {
   std::vector<ObservedTrial> trials(10, Long(State::kFailed, 9));
   trials.push_back(Trial(State::kRunning, {}));

@@ -17,6 +17,26 @@ double MeanOf(const LossWarp& warp, const std::vector<double>& losses) {
   return sum / static_cast<double>(losses.size());
 }
 
+// 26 trials keep a limit easily and alike, four break it.
+TEST(LossWarp, ABoundStaysApartFromWhatIsBeyondItHoweverFar) {
+  std::vector<double> margins;
+  for (int i = 0; i < 26; ++i) margins.push_back(-0.357 + 0.001 * (i % 13 - 6));
+  for (const double broken : {0.57, 0.7, 0.8, 0.86}) margins.push_back(broken);
+  margins.push_back(0);
+  EXPECT_EQ(LossWarp(margins)(0), LossWarp(margins)(0.57)) << "cut off alike";
+  const LossWarp warp(margins, 0);
+  EXPECT_GT(warp(0.57), warp(0) + 0.5);
+  EXPECT_GT(warp(0), warp(-0.357) + 0.5);
+}
+
+TEST(LossWarp, WhatIsSeenIsTheLossAgain) {
+  const std::vector<double> losses = {0.5, 0.1, 3, 20, 0.7, 1.5, 100, 0.2};
+  const LossWarp warp(losses);
+  for (const double loss : {0.05, 0.1, 0.7, 3.0, 19.0}) {
+    EXPECT_NEAR(warp.LossOf(warp(loss)), loss, 1e-9 * (1 + loss));
+  }
+}
+
 TEST(LossWarp, StandardisesAndKeepsTheOrder) {
   const std::vector<double> losses = {0.5, 0.1, 3, 20, 0.7, 1.5, 100, 0.2};
   const LossWarp warp(losses);
