@@ -226,6 +226,7 @@ class HeadSweep(Sweep):
             display = Display.choose()
             process = _program.start([*self.head._place, "attach", self.name], stderr=display.stderr)
             assert process.stdout is not None
+            _program.Reading(process.stdout)
             try:
                 display.follow(process, self)
                 process.wait()
@@ -233,8 +234,6 @@ class HeadSweep(Sweep):
                 process.kill()
                 process.wait()
                 raise
-            finally:
-                process.stdout.close()
             display.finish(process, self, "")
         trials = self.trials
         if trials and all(trial.value is None for trial in trials):

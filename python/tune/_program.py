@@ -12,8 +12,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
-from typing import Any, List, Optional, Sequence
+from typing import IO, Any, List, Optional, Sequence
 
 _PR_SET_PDEATHSIG = 1
 
@@ -96,6 +97,26 @@ def start(arguments: Sequence[str], *, stderr: Optional[int] = None) -> "subproc
         start_new_session=True,
         preexec_fn=follow_parent,
     )
+
+
+class Reading(threading.Thread):
+    """Reads a stream to its end, beside whoever waits for its process, which would wait for a reader
+    in turn once the pipe is full."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        super().__init__(daemon=True)
+        self._stream = stream
+        self._text = ""
+        self.start()
+
+    def run(self) -> None:
+        with self._stream:
+            self._text = self._stream.read()
+
+    def text(self) -> str:
+        """All of it; waits for the stream's end."""
+        self.join()
+        return self._text
 
 
 def interrupt(process: "subprocess.Popen[str]") -> None:

@@ -506,20 +506,20 @@ def _conduct(arguments: Sequence[str], name: Optional[str], db: PathLike) -> Swe
     assert process.stdout is not None
     interrupted = False
     sweep = Sweep(name, db) if name else None
+    summary: Optional[_program.Reading] = None
     while True:
         try:
-            if sweep is None:
+            if sweep is None and summary is None:
                 line = process.stdout.readline().strip()
                 sweep = Sweep(line, db) if line else None
+            summary = summary or _program.Reading(process.stdout)
             display.follow(process, sweep)
             status = process.wait()
             break
         except KeyboardInterrupt:
             interrupted = True
             _program.interrupt(process)
-    with process.stdout:
-        summary = process.stdout.read()
-    display.finish(process, sweep, summary)
+    display.finish(process, sweep, summary.text())
     if interrupted:
         raise KeyboardInterrupt(f"{sweep.name if sweep else 'the sweep'} was interrupted; tune.resume() goes on")
     if sweep is None or status == _REFUSED or status == _FAILED:
