@@ -27,6 +27,8 @@ import types
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
+from ._kept_file import keep
+
 _MAIN = "__tune_main__"  # What a script that holds the function is named in a trial.
 
 
@@ -54,13 +56,7 @@ def store(objective: Callable[..., Any], folder: Path, *, elsewhere: bool = Fals
             )
     content = json.dumps(head, sort_keys=True).encode() + b"\n" + body
     path = folder / ".tune" / (hashlib.sha256(content).hexdigest()[:16] + ".objective")
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
-        part = path.with_suffix(f".{os.getpid()}.part")
-        part.write_bytes(content)
-        part.replace(path)
-    return path
+    return keep(path, lambda part: part.write_bytes(content))
 
 
 def load(path: Path) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 from . import _space
+from ._kept_file import keep
 
 
 def from_optuna(
@@ -104,14 +105,11 @@ def _copy(study: Any, folder: Path) -> Path:
     trials = study.get_trials(deepcopy=False)
     told = [study.study_name, *((t.number, t.state.name, t.values, t.params) for t in trials)]
     path = folder / ".tune" / f"{hashlib.sha256(repr(told).encode()).hexdigest()[:16]}.optuna.db"
-    if path.exists():
-        return path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
-    part = path.with_suffix(f".{os.getpid()}.part")
-    part.unlink(missing_ok=True)
-    optuna.copy_study(
-        from_study_name=study.study_name, from_storage=study._storage, to_storage=f"sqlite:///{part}"
-    )
-    part.replace(path)
-    return path
+
+    def write(part: Path) -> None:
+        part.unlink(missing_ok=True)  # Of a process that was killed, and had this one's number.
+        optuna.copy_study(
+            from_study_name=study.study_name, from_storage=study._storage, to_storage=f"sqlite:///{part}"
+        )
+
+    return keep(path, write)

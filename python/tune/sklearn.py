@@ -28,6 +28,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, check_cv
 from sklearn.utils.metaestimators import available_if
 
+from ._kept_file import keep
 from ._space import Domain, choice
 from ._sweep import PathLike, Sweep, SweepError, run
 
@@ -390,10 +391,4 @@ def _count(space: Mapping[str, Any]) -> int:
 def _kept(data: Sequence[Any], folder: Path) -> Path:
     """The data in a file that the trials read, under a name made of its content."""
     path = folder / ".tune" / f"{joblib.hash(data)[:16]}.data"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
-        part = path.with_suffix(".part")
-        joblib.dump(data, part)
-        part.replace(path)
-    return path
+    return keep(path, lambda part: joblib.dump(data, part))
