@@ -1,6 +1,9 @@
 """Asking and telling from Python: `tune ask-tell` at the other end of a pipe (docs/ASK_TELL.md).
 
-Thread rule: any thread, one call at a time.
+A call that is broken off (Ctrl-C) goes on in a thread of the study's own, and its answer is read
+before the next call begins: otherwise that one would take it for its own.
+
+Thread rule: any thread; one call at a time, the others wait.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import operator
 import re
 import subprocess
 import tempfile
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, Union
@@ -64,7 +67,7 @@ class Study:
             raise ValueError("db: nothing is kept without a name; write name=..., too")
         self.name = name
         self.db = database(db)
-        self._lock = threading.Lock()
+        self._exchanges = ThreadPoolExecutor(max_workers=1)
         spec = make_spec(None, space, metric, mode, ".", {**more, "search": search, "seed": seed})
         self._file = tempfile.NamedTemporaryFile(
             "w", suffix=".json", prefix="tune-", encoding="utf-8"
@@ -94,8 +97,7 @@ class Study:
         count = operator.index(count)
         if count < 1:
             raise ValueError(f"count: read {count}, expected at least 1")
-        with self._lock:
-            answers = self._exchange({"ask": count}, count)
+        answers = self._exchange({"ask": count}, count)
         return [(answer["trial"], answer["config"]) for answer in answers if "trial" in answer]
 
     def tell(
@@ -122,14 +124,12 @@ class Study:
             told["iteration"] = iteration
         if metrics is not None:
             told["metrics"] = {name: on_the_wire(as_number(name, one)) for name, one in metrics.items()}
-        with self._lock:
-            self._exchange({"tell": told}, 1)
+        self._exchange({"tell": told}, 1)
 
     @property
     def best(self) -> Optional[BestTold]:
         """The best trial so far; None: none has a value. TuneError where there are several objectives."""
-        with self._lock:
-            best = self._exchange({"best": True}, 1)[0]
+        best = self._exchange({"best": True}, 1)[0]
         if best["trial"] is None:
             return None
         told = BestTold(best["trial"], best["config"], best["value"], best["iteration"])
@@ -143,10 +143,12 @@ class Study:
         return Sweep(self.name, self.db)
 
     def close(self) -> None:
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            with contextlib.suppress(BrokenPipeError):  # It has ended.
-                if stream is not None:
-                    stream.close()
+        assert self._process.stdin and self._process.stdout and self._process.stderr
+        with contextlib.suppress(BrokenPipeError):  # It has ended.
+            self._process.stdin.close()
+        self._exchanges.shutdown()
+        self._process.stdout.close()
+        self._process.stderr.close()
         self._process.wait()
         self._file.close()
 
@@ -162,6 +164,9 @@ class Study:
         self.close()
 
     def _exchange(self, line: Mapping[str, Any], count: int) -> List[Dict[str, Any]]:
+        return self._exchanges.submit(self._exchange_whole, line, count).result()
+
+    def _exchange_whole(self, line: Mapping[str, Any], count: int) -> List[Dict[str, Any]]:
         assert self._process.stdin and self._process.stdout and self._process.stderr
         try:
             self._process.stdin.write(json.dumps(line) + "\n")

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import signal
 import tempfile
 import unittest
 from pathlib import Path
@@ -50,6 +51,46 @@ class ALongSummary(WithAStandIn):
         sweep = _head.HeadSweep(mock.Mock(_place=["--head", "nowhere"]), "kept")
         with contextlib.redirect_stderr(io.StringIO()):
             self.assertIs(sweep.wait(), sweep)
+
+
+# Answers in order. The first line interrupts the study, and its answer waits for the test.
+SLOW_STUDY = """\
+#!/usr/bin/python3
+import json, os, signal, sys
+
+for number, line in enumerate(sys.stdin):
+    if number == 0:
+        os.kill(os.getppid(), signal.SIGUSR1)
+        open("go").read()
+    answer = {"trial": number, "config": {}} if "ask" in json.loads(line) else {"told": number}
+    print(json.dumps(answer), flush=True)
+"""
+
+
+class Interrupted(Exception):
+    pass
+
+
+def interrupt(*_):
+    raise Interrupted
+
+
+class AStudy(WithAStandIn):
+    def test_that_is_interrupted_gives_each_later_call_its_own_answer(self):
+        self.stand_in(SLOW_STUDY)
+        go = self.folder / "go"
+        os.mkfifo(go)
+        before = os.getcwd()
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, before)
+        handler = signal.signal(signal.SIGUSR1, interrupt)
+        self.addCleanup(signal.signal, signal.SIGUSR1, handler)
+        with tune.Study({"x": tune.uniform(0, 1)}) as study:
+            with self.assertRaises(Interrupted):
+                study.ask()
+            go.write_text("go")
+            self.assertEqual(study.ask(), (1, {}))
+            self.assertEqual(study.ask_many(1), [(2, {})])
 
 
 if __name__ == "__main__":
