@@ -59,13 +59,15 @@ class TrialResult:
     def checkpoint(self) -> Optional[Path]:
         """Its latest checkpoint, file or folder as it was reported; None: it has none.
 
-        TuneError: it is on the machine of a head elsewhere (`sweep.export` fetches the best).
+        TuneError: it is on the machine of a head elsewhere, or in an object store (`sweep.export` fetches the best).
         """
         if self._checkpoint is None:
             return None
         if "--head" in self._sweep._db():
             raise TuneError(f"the checkpoint is on the head's machine, {self._checkpoint}; sweep.export(folder) fetches the best trial's")
-        folder = Path(self._checkpoint)
+        if self._checkpoint.startswith("s3://"):
+            raise TuneError(f"the checkpoint is in an object store, {self._checkpoint}; sweep.export(folder) fetches the best trial's")
+        folder = _present(self._checkpoint, self._sweep.db, self._sweep.name, self.number)
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         return folder / "data" / manifest["name"] if "name" in manifest else folder
 
@@ -458,6 +460,15 @@ def _path(name: str, value: PathLike) -> Path:
         return Path(value)
     except TypeError:
         raise TypeError(f"{name}: read {value!r}, expected a path") from None
+
+
+def _present(stored: str, db: Path, sweep: str, trial: int) -> Path:
+    """Where a stored path of a trial's is now: a database may be moved with its artifacts (tuner/artifact_path.h)."""
+    within = f"/{sweep}/{trial}/"
+    begin = stored.rfind(within)
+    if begin < 0 or "/.." in stored:
+        return Path(stored)
+    return Path(os.path.splitext(os.path.abspath(db))[0] + ".artifacts" + stored[begin:])
 
 
 def existing(folder: PathLike) -> Path:

@@ -1,0 +1,44 @@
+"""Where a trial's checkpoint is found: `TrialResult.checkpoint`."""
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+import tune
+from tune._sweep import Sweep, TrialResult
+
+
+def trial_with(checkpoint, db):
+    row = {
+        "number": 3, "status": "TERMINATED", "stop_reason": None, "config": "{}", "iterations": 1, "best_value": 1.0,
+        "best_iteration": 1, "last_value": 1.0, "attempts": 1, "run_seconds": 1.0, "error": None, "checkpoint": checkpoint,
+    }
+    return TrialResult(Sweep("mnist", db), row)
+
+
+class ACheckpoint(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+
+    def test_is_found_where_the_database_was_moved_to(self):
+        folder = self.folder / "tune.artifacts/mnist/3/checkpoint_000001"
+        (folder / "data").mkdir(parents=True)
+        (folder / "manifest.json").write_text(json.dumps({"name": "model.pt"}))
+        for stored in (folder, Path("/where/it/was/tune.artifacts/mnist/3/checkpoint_000001")):
+            found = trial_with(str(stored), self.folder / "tune.db").checkpoint
+            self.assertEqual(found, folder / "data/model.pt")
+
+    def test_in_an_object_store_is_told(self):
+        trial = trial_with("s3://models/sweeps/mnist/3/checkpoint_000001.1", self.folder / "tune.db")
+        with self.assertRaisesRegex(tune.TuneError, r"in an object store, s3://models/.*; sweep.export\(folder\) fetches the best"):
+            trial.checkpoint
+
+    def test_that_is_not_there_is_none(self):
+        self.assertIsNone(trial_with(None, self.folder / "tune.db").checkpoint)
+
+
+if __name__ == "__main__":
+    unittest.main()
