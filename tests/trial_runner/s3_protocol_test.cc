@@ -535,6 +535,20 @@ TEST_F(S3ClientTest, TakesNoWriteForDoneThatTheAnswerDoesNotSay) {
   EXPECT_TRUE(Client()->Put("later", "x", {}, {}).ok());
 }
 
+// A proxy's page for a store that restarts: the object would be given up.
+TEST_F(S3ClientTest, BelievesThatAnObjectIsGoneOnTheStoresWordAlone) {
+  S3Reply page = Body("<html>404 page not found</html>");
+  page.http_status = 404;
+  transport->replies["http://store:1/bkt/later"] = {page, {404}, Body("here")};
+  EXPECT_EQ(*Client()->Get("later", {}), "here");
+  transport->replies["http://store:1/bkt/page"] = {page};
+  const Status status = Client()->Get("page", {}).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(status.message(), HasSubstr("it is not from an object store"));
+  transport->replies["http://store:1/bkt/gone"] = {ErrorReply(404, "NoSuchKey")};
+  EXPECT_EQ(Client()->Get("gone", {}).status().code(), StatusCode::kNotFound);
+}
+
 TEST_F(S3ClientTest, NamesTheBucketInTheHostWhereTheProfileSaysSo) {
   files["/home/u/.aws/config"] = "[default]\ns3 =\n  addressing_style = virtual\n";
   transport->replies["http://bkt.store:1/k"] = {Body("here")};

@@ -157,8 +157,14 @@ Result<S3Reply> S3Client::AskOnce(const Request& request, const std::stop_token&
 namespace {
 
 // A store may say with status 200 that it could not do it, when it comes to know of that late; and
-// what lies before a store answers at times in its place.
-void DoubtSuccess(const std::string& method, const std::string& key, S3Reply& reply) {
+// what lies before a store answers at times in its place: a proxy whose store restarts knows no
+// object, and an object that is believed to be gone is given up.
+void Doubt(const std::string& method, const std::string& key, S3Reply& reply) {
+  if (reply.http_status == 404 && method == "GET" && !HasS3Error(reply.body)) {
+    reply.broken = "the answer 404 has no error of S3's: it is not from an object store";
+    reply.http_status = 0;
+    return;
+  }
   const bool is_said = reply.http_status >= 200 && reply.http_status < 300;
   if (!is_said || method == "GET" || method == "HEAD") return;
   if (HasS3Error(reply.body)) {
@@ -179,7 +185,7 @@ Result<S3Reply> S3Client::Ask(const Request& request, const std::stop_token& sto
   for (int failed_tries = 1;; ++failed_tries) {
     const Instant begun = parts_.clock.Now();
     TUNE_ASSIGN_OR_RETURN(S3Reply reply, AskOnce(whole, stop));
-    DoubtSuccess(whole.method, whole.key, reply);
+    Doubt(whole.method, whole.key, reply);
     if (stop.stop_requested()) {
       return Unavailable("cannot " + Doing(request) + ": given up before an answer came");
     }
