@@ -76,6 +76,14 @@ TEST_F(SessionMarkTest, MarksOfDaysBeforeAreRemovedAndOtherFilesAreNoSessions) {
   EXPECT_THAT(EndedSessions(folder_ / "nowhere", RealClock().Now()), IsEmpty());
 }
 
+TEST_F(SessionMarkTest, AKilledWorkersSessionIsToldHoweverLongItLived) {
+  KillOne("0a1b");
+  const Instant later = RealClock().Now() + Seconds(30.0 * 86'400);
+  EXPECT_THAT(EndedSessions(path(), later), ElementsAre("0a1b"));
+  EXPECT_THAT(EndedSessions(path(), later + Seconds(23.0 * 3600)), ElementsAre("0a1b"));
+  EXPECT_THAT(EndedSessions(path(), later + Seconds(25.0 * 3600)), IsEmpty());
+}
+
 TEST_F(SessionMarkTest, AFolderThatOthersMayWriteIsNotUsed) {
   TUNE_CHECK(setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1) == 0);
   const Result<std::string> made = SessionMarksFolder();

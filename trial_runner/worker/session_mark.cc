@@ -35,6 +35,17 @@ bool IsEnded(const std::string& path) {
   return file.get() >= 0 && flock(file.get(), LOCK_SH | LOCK_NB) == 0;
 }
 
+// The mark of an ended session that was found before cannot be written; its time is when it was
+// found. That of a worker that lived for long is as old as the worker.
+bool WasFound(const struct stat& status) { return (status.st_mode & S_IWUSR) == 0; }
+
+void SetFound(const std::string& path, Instant now) {
+  const timespec time = {static_cast<time_t>(now.us / 1'000'000), 0};
+  const timespec times[] = {time, time};
+  if (utimensat(AT_FDCWD, path.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0) return;
+  (void)chmod(path.c_str(), 0400);
+}
+
 Status MakePrivate(const std::string& folder) {
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
     return Unavailable(folder + ": cannot be made: " + std::strerror(errno));
@@ -76,27 +87,29 @@ SessionMark::~SessionMark() {
 }
 
 std::vector<std::string> EndedSessions(const std::string& folder, Instant now) {
-  std::vector<std::pair<int64_t, std::string>> ended;  // By the time when they were made.
+  std::vector<std::pair<int64_t, std::string>> ended;  // By the time when they were found.
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     struct stat status = {};
     if (lstat(it->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    const Instant made{static_cast<int64_t>(status.st_mtim.tv_sec) * 1'000'000};
-    const bool is_old = now - made > kKeptFor;
+    const Instant time{static_cast<int64_t>(status.st_mtim.tv_sec) * 1'000'000};
     const bool is_session = IsSession(name);
+    const bool is_new = is_session && !WasFound(status);
+    const bool is_old = !is_new && now - time > kKeptFor;
     if (!is_session && !is_old) continue;
     if (!IsEnded(it->path().string())) continue;
+    if (is_new) SetFound(it->path().string(), now);
     if (is_old) {
       unlink(it->path().c_str());
     } else {
-      ended.emplace_back(made.us, name);
+      ended.emplace_back(is_new ? now.us : time.us, name);
     }
   }
   std::sort(ended.rbegin(), ended.rend());
   if (ended.size() > kEndedSessionsMax) ended.resize(kEndedSessionsMax);
   std::vector<std::string> sessions;
-  for (auto& [made, session] : ended) sessions.push_back(std::move(session));
+  for (auto& [time, session] : ended) sessions.push_back(std::move(session));
   return sessions;
 }
 

@@ -35,8 +35,9 @@ class SessionMark {
   FileDescriptor lock_;
 };
 
-// Sessions whose processes ended without taking their marks away: those of the last day, the latest
-// first, at most kEndedSessionsMax (messages.h). Older marks are removed.
+// Sessions whose processes ended without taking their marks away: those that this function first
+// found within the last day, the latest first, at most kEndedSessionsMax (messages.h). Older marks
+// are removed.
 std::vector<std::string> EndedSessions(const std::string& folder, Instant now);
 
 }  // namespace tune
