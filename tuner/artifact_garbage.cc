@@ -80,7 +80,7 @@ bool IsOver(const KnownTrial& trial) {
 std::string WhyGarbageOfTrial(const FoundArtifact& found, const std::string& within,
                               const KnownSweep& sweep, const KnownTrial& trial, Instant now) {
   if (sweep.has_tuner && !IsOver(trial)) return std::string();
-  if (trial.may_run && now - found.modified < kUnclaimedPatience) return std::string();
+  if (trial.may_run && now - found.modified < sweep.patience) return std::string();
   if (IsNeeded(within, trial)) return std::string();
   if (const char* const state = GivenUpAs(within, trial)) {
     return std::string("its checkpoint is ") + state;
@@ -129,6 +129,24 @@ std::string WhyGarbage(const FoundArtifact& artifact, const KnownSweeps& sweeps,
   return WhyGarbageOfTrial(artifact, parts.rest, sweep->second, trial->second, now);
 }
 
+// Leaves of each trial that may run the newest thing: its worker may have yet to tell of it.
+void LeaveNewest(const KnownSweeps& sweeps, std::vector<const FoundArtifact*>& garbage) {
+  std::map<std::pair<std::string, std::string>, const FoundArtifact*> newest;  // By trial.
+  for (const FoundArtifact* const artifact : garbage) {
+    const Parts parts = Split(artifact->path);
+    const auto sweep = sweeps.find(parts.sweep);
+    const std::optional<int64_t> number = TrialNumberOf(parts.trial);
+    if (sweep == sweeps.end() || !number || parts.rest.empty()) continue;
+    const auto trial = sweep->second.trials.find(*number);
+    if (trial == sweep->second.trials.end() || !trial->second.may_run) continue;
+    const FoundArtifact*& so_far = newest[{parts.sweep, parts.trial}];
+    if (so_far == nullptr || artifact->modified >= so_far->modified) so_far = artifact;
+  }
+  std::set<const FoundArtifact*> left;
+  for (const auto& [trial, artifact] : newest) left.insert(artifact);
+  std::erase_if(garbage, [&left](const FoundArtifact* one) { return left.contains(one); });
+}
+
 Result<std::vector<FoundArtifact>> Cannot(const std::string& dir, const std::error_code& error) {
   return FailedPrecondition(dir + ": cannot be read: " + error.message());
 }
@@ -138,10 +156,17 @@ Result<std::vector<FoundArtifact>> Cannot(const std::string& dir, const std::err
 std::vector<Garbage> FindGarbage(const std::vector<FoundArtifact>& found, const KnownSweeps& sweeps,
                                  Instant now, bool is_held) {
   const std::set<std::string> deleted = FindDeletedSweeps(found, sweeps, is_held);
-  std::vector<Garbage> garbage;
+  const auto why = [&](const FoundArtifact& artifact) {
+    return WhyGarbage(artifact, sweeps, deleted, is_held, now);
+  };
+  std::vector<const FoundArtifact*> unneeded;
   for (const FoundArtifact& artifact : found) {
-    const std::string reason = WhyGarbage(artifact, sweeps, deleted, is_held, now);
-    if (!reason.empty()) garbage.push_back({artifact.path, reason});
+    if (!why(artifact).empty()) unneeded.push_back(&artifact);
+  }
+  LeaveNewest(sweeps, unneeded);
+  std::vector<Garbage> garbage;
+  for (const FoundArtifact* const artifact : unneeded) {
+    garbage.push_back({artifact->path, why(*artifact)});
   }
   std::sort(garbage.begin(), garbage.end(),
             [](const Garbage& a, const Garbage& b) { return a.path < b.path; });

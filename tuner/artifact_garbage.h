@@ -9,6 +9,7 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -27,6 +28,15 @@ struct FoundArtifact {
   Instant modified;
 };
 
+// A worker of another machine goes on for its lease when its tuner dies, and saves what it will
+// only tell of later. What its trial does not need is left alone until it is this old, and older
+// where leases are longer; the newest checkpoint of these stays however old it is, since clocks
+// differ, and a head's lease is not stored.
+inline constexpr Duration kUnclaimedPatience = Seconds(600);
+inline Duration UnclaimedPatience(Duration lease) {
+  return std::max(kUnclaimedPatience, Duration{2 * lease.us});
+}
+
 // What the database knows.
 struct KnownCheckpoint {
   std::string within;  // Below the trial's folder.
@@ -39,7 +49,8 @@ struct KnownTrial {
 };
 struct KnownSweep {
   bool has_tuner = false;
-  std::map<int64_t, KnownTrial> trials;  // By number.
+  Duration patience = kUnclaimedPatience;  // With trials that may run.
+  std::map<int64_t, KnownTrial> trials;    // By number.
 };
 using KnownSweeps = std::map<std::string, KnownSweep>;  // By name.
 
@@ -48,10 +59,6 @@ struct Garbage {
   std::string reason;
   friend bool operator==(const Garbage&, const Garbage&) = default;
 };
-
-// A worker of another machine goes on for its lease when its tuner dies, and saves what it will
-// only tell of later. What its trial does not need is left alone until it is this old.
-inline constexpr Duration kUnclaimedPatience = Seconds(600);
 
 // Sorted by path, none below another. Whatever a durable row names stays, and so does what is not
 // known to be ours (logs, what trials wrote under other names). Of a sweep that a tuner runs, only

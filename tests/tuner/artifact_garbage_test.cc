@@ -82,7 +82,26 @@ TEST(ArtifactGarbage, ATrialThatMayStillRunElsewhereKeepsWhatIsNew) {
   KnownSweeps sweeps = OneTrial(TrialStatus::kRunning);
   sweeps["s"].trials[0].may_run = true;
   EXPECT_THAT(FindGarbage(ItsFolders(kNow), sweeps, kNow), IsEmpty());
-  EXPECT_EQ(FindGarbage(ItsFolders(kLongAgo), sweeps, kNow).size(), 4u);
+  EXPECT_EQ(FindGarbage(ItsFolders(kLongAgo), sweeps, kNow).size(), 3u);
+  sweeps["s"].patience = UnclaimedPatience(Seconds(7200));
+  EXPECT_THAT(FindGarbage(ItsFolders(kLongAgo), sweeps, kNow), IsEmpty());
+}
+
+TEST(ArtifactGarbage, ATrialThatMayStillRunElsewhereKeepsTheNewestHoweverOldItIs) {
+  const std::vector<FoundArtifact> found = {Folder("s/0/checkpoint_000004", kLongAgo),
+                                            Folder("s/0/checkpoint_000005", kLongAgo + Seconds(2)),
+                                            Folder("s/0/checkpoint_000009", kLongAgo + Seconds(1))};
+  KnownSweeps sweeps = OneTrial(TrialStatus::kRunning);
+  sweeps["s"].trials[0].may_run = true;
+  EXPECT_THAT(Paths(FindGarbage(found, sweeps, kNow)),
+              ElementsAre("s/0/checkpoint_000004", "s/0/checkpoint_000009"));
+  sweeps["s"].trials[0].may_run = false;
+  EXPECT_EQ(FindGarbage(found, sweeps, kNow).size(), 3u);
+}
+
+TEST(ArtifactGarbage, PatienceIsTenMinutesAndMoreWhereLeasesAreLong) {
+  EXPECT_EQ(UnclaimedPatience(Seconds(60)), Seconds(600));
+  EXPECT_EQ(UnclaimedPatience(Seconds(7200)), Seconds(14'400));
 }
 
 TEST(ArtifactGarbage, APathThatIsDurableForOneIterationStaysThoughAnotherGaveItUp) {

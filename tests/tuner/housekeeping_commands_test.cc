@@ -17,6 +17,7 @@
 #include "tests/tuner/answer.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
+#include "tuner/cli/artifact_cleanup.h"
 #include "tuner/cli/backup_command.h"
 #include "tuner/cli/delete_command.h"
 #include "tuner/cli/gc_command.h"
@@ -149,6 +150,27 @@ TEST_F(Housekeeping, GcBesideALivingTunerTouchesOnlyEndedTrialsOfItsSweep) {
   EXPECT_THAT(Artifacts(), ElementsAre("other/0/attempt_1.log", "other/0/checkpoint_000002/weights",
                                        "s/0/attempt_1.log", "s/0/checkpoint_000002/weights",
                                        "s/3/checkpoint_000001/weights"));
+}
+
+TEST_F(Housekeeping, WhatATrialElsewhereMayYetTellOfIsKeptByItsLease) {
+  {
+    const auto store = OpenStore(path_);
+    NewExperiment wanted = SampleExperiment("s");
+    wanted.spec.insert(wanted.spec.size() - 1, R"(,"limits":{"lease":"2h"})");
+    const auto experiment = store->CreateExperiment(wanted);
+    Transition rows = SampleRows();
+    rows.workers[0].name = "far";
+    ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
+  }
+  const auto database = Database::Open(path_, Access::kRead);
+  const auto patience = [&](std::optional<Duration> lease) {
+    const auto sweeps = ReadForGarbage(**database, "", std::nullopt, nullptr, lease);
+    EXPECT_TRUE(sweeps.ok()) << sweeps.status().message();
+    return sweeps->at("s").patience;
+  };
+  EXPECT_EQ(patience({}), Seconds(4 * 3600));
+  EXPECT_EQ(patience(Seconds(60)), Seconds(4 * 3600));
+  EXPECT_EQ(patience(Seconds(10'000)), Seconds(20'000));
 }
 
 TEST_F(Housekeeping, GcRemovesWhatAKilledTunerLeftBesideTheDatabase) {

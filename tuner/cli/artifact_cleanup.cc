@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -10,24 +11,56 @@
 #include "tuner/artifact_store.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/control/control_socket.h"
-#include "tuner/sqlite/artifact_rows.h"
 #include "tuner/sqlite/database_file.h"
 
 namespace tune {
 
+namespace {
+
+bool MayRun(const KnownSweep& sweep) {
+  return std::any_of(sweep.trials.begin(), sweep.trials.end(),
+                     [](const auto& entry) { return entry.second.may_run; });
+}
+
+// By the leases that workers were given which may go on: the sweep's, or their head's.
+Status ReadPatience(Database& database, std::optional<Duration> lease, KnownSweeps& sweeps) {
+  const bool any = std::any_of(sweeps.begin(), sweeps.end(),
+                               [](const auto& entry) { return MayRun(entry.second); });
+  if (!any) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> stored, ListSweeps(database));
+  for (const FoundSweep& one : stored) {
+    const auto sweep = sweeps.find(one.name);
+    if (sweep == sweeps.end() || !MayRun(sweep->second)) continue;
+    const Result<ExperimentSpec> spec = ReadStoredSpec(database, one, /*require_trainable=*/false);
+    const Duration own = spec.ok() ? spec->limits.lease : Duration{};
+    sweep->second.patience = UnclaimedPatience(std::max(own, lease.value_or(Duration{})));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<KnownSweeps> ReadForGarbage(Database& database, const std::string& sweep,
+                                   const std::optional<LockHolder>& tuner, const PathTest& is_there,
+                                   std::optional<Duration> lease) {
+  TUNE_ASSIGN_OR_RETURN(KnownSweeps sweeps, ReadKnownSweeps(database, sweep, is_there));
+  TUNE_RETURN_IF_ERROR(ReadPatience(database, lease, sweeps));
+  for (auto& [name, known] : sweeps) known.has_tuner = tuner && tuner->MayRun(name);
+  return sweeps;
+}
+
 Result<std::vector<Garbage>> FindGarbageOf(const std::string& db_path, const std::string& sweep,
                                            const std::optional<LockHolder>& tuner, Instant now,
-                                           const IsElsewhere& is_elsewhere) {
+                                           const IsElsewhere& is_elsewhere,
+                                           std::optional<Duration> lease) {
   TUNE_ASSIGN_OR_RETURN(const std::vector<FoundArtifact> found,
                         ListArtifacts(ArtifactsDirOf(db_path), sweep));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(db_path));
-  TUNE_ASSIGN_OR_RETURN(KnownSweeps sweeps,
-                        ReadKnownSweeps(*database, sweep, [&is_elsewhere](const std::string& path) {
-                          return !is_elsewhere || !is_elsewhere(path);
-                        }));
-  for (auto& [name, known] : sweeps) {
-    known.has_tuner = tuner && tuner->MayRun(name);
-  }
+  const PathTest is_there = [&is_elsewhere](const std::string& path) {
+    return !is_elsewhere || !is_elsewhere(path);
+  };
+  TUNE_ASSIGN_OR_RETURN(const KnownSweeps sweeps,
+                        ReadForGarbage(*database, sweep, tuner, is_there, lease));
   return FindGarbage(found, sweeps, now, tuner.has_value());
 }
 
@@ -69,10 +102,10 @@ Status CheckArtifactsAreOwn(const std::string& db_path) {
 }
 
 Status CleanUpSweep(const std::string& db_path, const std::string& sweep, Instant now,
-                    const IsElsewhere& is_elsewhere) {
+                    const IsElsewhere& is_elsewhere, std::optional<Duration> lease) {
   if (!CheckArtifactsAreOwn(db_path).ok()) return OkStatus();
   TUNE_ASSIGN_OR_RETURN(const std::vector<Garbage> garbage,
-                        FindGarbageOf(db_path, sweep, std::nullopt, now, is_elsewhere));
+                        FindGarbageOf(db_path, sweep, std::nullopt, now, is_elsewhere, lease));
   for (const RemovedGarbage& removed : RemoveGarbage(db_path, garbage, false)) {
     TUNE_RETURN_IF_ERROR(removed.status);
   }

@@ -12,9 +12,18 @@
 #include "core/status.h"
 #include "core/time.h"
 #include "tuner/artifact_garbage.h"
+#include "tuner/sqlite/artifact_rows.h"
+#include "tuner/sqlite/database.h"
 #include "tuner/sqlite/writer_lock.h"
 
 namespace tune {
+
+// What the database knows of all sweeps, or of one, for FindGarbage (ReadKnownSweeps). `tuner`: who
+// holds the writer's lock, if it is not the caller. `lease`: of the head that runs the sweeps,
+// where it is known.
+Result<KnownSweeps> ReadForGarbage(Database& database, const std::string& sweep,
+                                   const std::optional<LockHolder>& tuner, const PathTest& is_there,
+                                   std::optional<Duration> lease = {});
 
 // The garbage of all sweeps, or of one. `tuner`: who holds the writer's lock, if it is not the
 // caller; one that has announced no sweep may run any.
@@ -23,7 +32,8 @@ namespace tune {
 using IsElsewhere = std::function<bool(const std::string& path)>;
 Result<std::vector<Garbage>> FindGarbageOf(const std::string& db_path, const std::string& sweep,
                                            const std::optional<LockHolder>& tuner, Instant now,
-                                           const IsElsewhere& is_elsewhere = nullptr);
+                                           const IsElsewhere& is_elsewhere = nullptr,
+                                           std::optional<Duration> lease = {});
 
 struct RemovedGarbage {
   Garbage garbage;
@@ -41,9 +51,9 @@ std::vector<RemovedGarbage> RemoveGarbage(const std::string& db_path,
 Status CheckArtifactsAreOwn(const std::string& db_path);
 
 // What nobody needs of a sweep that no tuner runs (nothing where CheckArtifactsAreOwn fails). The
-// caller holds the writer's lock.
+// caller holds the writer's lock. `lease` as of ReadForGarbage.
 Status CleanUpSweep(const std::string& db_path, const std::string& sweep, Instant now,
-                    const IsElsewhere& is_elsewhere = nullptr);
+                    const IsElsewhere& is_elsewhere = nullptr, std::optional<Duration> lease = {});
 
 // For a tuner that takes a sweep over, before it gives anything out: what the one before had given
 // up and did not come to remove (CleanUpSweep), and the socket where it listened. The caller holds

@@ -282,12 +282,11 @@ Result<CleanedStorage> CleanUpStorage(const std::string& db_path, const SweepSto
     bytes[path] = entry.bytes;
   }
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(db_path));
-  TUNE_ASSIGN_OR_RETURN(KnownSweeps sweeps,
-                        ReadKnownSweeps(*database, storage.sweep,
-                                        [](const std::string& path) { return IsS3Url(path); }));
+  TUNE_ASSIGN_OR_RETURN(const KnownSweeps sweeps,
+                        ReadForGarbage(*database, storage.sweep, tuner,
+                                       [](const std::string& path) { return IsS3Url(path); }));
   // One that was deleted meanwhile is whoever deletes it's.
   if (!sweeps.contains(storage.sweep)) return cleaned;
-  for (auto& [name, known] : sweeps) known.has_tuner = tuner && tuner->MayRun(name);
   for (Garbage& item : FindGarbage(found, sweeps, now)) {
     const std::string within = item.path.substr(storage.sweep.size() + 1);
     const S3Address there = storage.root.Below(within);

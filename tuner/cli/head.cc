@@ -147,7 +147,9 @@ Status Head::Open() {
   TUNE_ASSIGN_OR_RETURN(const TakenUp taken, EnlistRunning(artifacts_dir_, store_, controller_));
   for (const auto& [id, open] : controller_.sweeps()) {
     const std::string& name = open.sweep.options().name;
-    if (const Status s = CleanUpSweep(options_.db_path, name, clock_.Now()); !s.ok()) {
+    if (const Status s =
+            CleanUpSweep(options_.db_path, name, clock_.Now(), nullptr, options_.lease);
+        !s.ok()) {
       LogOfHead("warning: " + name + ": " + s.message() + " (tune gc tries again)");
     }
   }

@@ -308,7 +308,9 @@ void HeadSweeps::Leave(const EndOfExperiment& end) {
   if (had_package) TrimPackages();
   // Checkpoints that workers sent and were lost before they told of them.
   if (!parts_.doors.listens()) return;
-  if (const Status s = CleanUpSweep(parts_.db_path, name, parts_.clock.Now()); !s.ok()) {
+  if (const Status s = CleanUpSweep(parts_.db_path, name, parts_.clock.Now(), nullptr,
+                                    parts_.controller.lease());
+      !s.ok()) {
     LogOfHead("warning: " + s.message() + " (tune gc tries again)");
   }
 }

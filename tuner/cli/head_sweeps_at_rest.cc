@@ -91,7 +91,9 @@ Result<std::vector<std::string>> HeadSweeps::Resume(const StoredExperiment& expe
                               (request.errored ? " and no trial of it failed" : "") +
                               "; nothing to resume");
   }
-  if (const Status s = CleanUpSweep(parts_.db_path, experiment.name, parts_.clock.Now()); !s.ok()) {
+  if (const Status s = CleanUpSweep(parts_.db_path, experiment.name, parts_.clock.Now(), nullptr,
+                                    parts_.controller.lease());
+      !s.ok()) {
     LogOfHead("warning: " + s.message() + " (tune gc tries again)");
   }
   const size_t trial_count = sweep.trials().size();
