@@ -1,8 +1,10 @@
 // What each key of a space file means, and what it may be.
 #include "tuner/experiment_spec.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 
 #include "core/input_error.h"
 #include "core/limits.h"
@@ -337,12 +339,17 @@ Status CheckSweepName(std::string_view name) {
       " bytes of UTF-8 on one line, without '/', that are not '.', '..', 'tls' or 'control.sock'");
 }
 
+bool IsNameOfHead(std::string_view name) {
+  constexpr std::string_view kNames[] = {"cluster", "head.log", "packages", "page.address",
+                                         "page.key"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
 Status CheckNewSweepName(std::string_view name) {
   TUNE_RETURN_IF_ERROR(CheckSweepName(name));
-  if (name == "packages" || name == "head.log" ||
-      name == "page.key") {  // Older databases may have such ones.
+  if (IsNameOfHead(name) || name.starts_with(".deleted-")) {
     return InvalidArgument("read \"" + std::string(name) +
-                           "\", expected another name: a head keeps its own things there");
+                           "\", expected another name: tune keeps its own things there");
   }
   if (!name.starts_with('-')) return OkStatus();
   return InvalidArgument("read " + Shown(Value(std::string(name))) +

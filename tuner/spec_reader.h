@@ -33,6 +33,9 @@ Status CheckSweepName(std::string_view name);
 // The same for a sweep that is to begin: commands would take "-x" for an option. One that was begun
 // by an older build may have such a name, and goes on.
 Status CheckNewSweepName(std::string_view name);
+// Whether a head keeps things of its own under this name, beside the sweeps' folders. A sweep of an
+// older database may have it.
+bool IsNameOfHead(std::string_view name);
 
 // A file that a person wrote, at most limits::kSpecBytesMax and a byte of it. `what`: what it
 // should be, for errors: "a space file".

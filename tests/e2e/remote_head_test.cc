@@ -227,7 +227,8 @@ TEST_F(RemoteHead, ASubmissionWhileTheHeadIsStartedAgainIsThereOnce) {
 
 TEST_F(RemoteHead, ADoorThatIsKilledIsOpenedAgainAndNoJobIsNamedAsAThingOfTheHeads) {
   Start();
-  for (const std::string name : {"page.key", "packages", "head.log", "tls", "control.sock"}) {
+  for (const std::string name : {"page.key", "page.address", "packages", "cluster", "head.log",
+                                 "tls", "control.sock", ".deleted-1"}) {
     EXPECT_EQ(Ask({"submit", "--no-wait", "--name", name, "--", "true"}).exit_status, 2) << name;
   }
   const pid_t page = ChildOf(head_->pid(), "tune_cli");

@@ -248,6 +248,33 @@ TEST_F(HeadSweepsTest, AHeadThatBeginsRemovesWhatDeletesHaveLeftAndNothingElse) 
   EXPECT_TRUE(fs::exists(artifacts_dir_ + "/cluster"));
 }
 
+TEST_F(HeadSweepsTest, NoNewSweepHasTheNameOfAThingOfTheHeads) {
+  for (const char* const name : {"cluster", "page.address", "packages", ".deleted-1"}) {
+    EXPECT_EQ(TrySubmit(name).status().code(), StatusCode::kInvalidArgument) << name;
+  }
+}
+
+TEST_F(HeadSweepsTest, ASweepOfAnOlderBuildGoesOnAndIsDeletedWithoutTheHeadsThings) {
+  NewExperiment wanted;
+  wanted.name = "cluster";
+  wanted.metric = "value";
+  wanted.mode = "max";
+  wanted.samples = 2;
+  wanted.spec = kSpec;
+  wanted.base_dir = folder_.path();
+  ASSERT_TRUE(life_->store->CreateExperiment(wanted).ok());
+  BeginAgain();
+  ASSERT_TRUE(IsOpen("cluster"));
+  Interrupt("cluster");
+  const auto resumed = Ask(ControlVerb::kResume, "cluster");
+  ASSERT_TRUE(resumed.ok()) << resumed.status().message();
+  Take("cluster", StopRequested{std::nullopt, true});
+  fs::create_directories(artifacts_dir_ + "/cluster");
+  WriteText(artifacts_dir_ + "/cluster/state.json", "{}");
+  ASSERT_TRUE(Ask(ControlVerb::kDelete, "cluster").ok());
+  EXPECT_TRUE(fs::exists(artifacts_dir_ + "/cluster/state.json"));
+}
+
 TEST(InterruptedSweeps, SayOnceWhyOneCannotGoOn) {
   InterruptedSweeps sweeps;
   const Instant begin{1'000'000};

@@ -11,6 +11,7 @@
 #include "tuner/artifact_store.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/control/control_socket.h"
+#include "tuner/spec_reader.h"
 #include "tuner/sqlite/database_file.h"
 
 namespace tune {
@@ -99,6 +100,12 @@ Status CheckArtifactsAreOwn(const std::string& db_path) {
         "ending (tune backup copies the artifacts, too)");
   }
   return OkStatus();
+}
+
+Status CheckFolderIsOfSweep(const std::string& db_path, const std::string& sweep) {
+  if (!IsNameOfHead(sweep)) return CheckArtifactsAreOwn(db_path);
+  return FailedPrecondition(ArtifactsDirOf(db_path) + "/" + sweep +
+                            " has things of a head; the folders of trials in it stay there");
 }
 
 Status CleanUpSweep(const std::string& db_path, const std::string& sweep, Instant now,

@@ -49,6 +49,9 @@ std::vector<RemovedGarbage> RemoveGarbage(const std::string& db_path,
 // tune.db and a copy of it, tune.old: what one of them does not know may be the other's. An error
 // that names such another one.
 Status CheckArtifactsAreOwn(const std::string& db_path);
+// The same of one sweep's folder; another error where a head keeps its own things in it, as in the
+// folder of a sweep that an older build let have such a name.
+Status CheckFolderIsOfSweep(const std::string& db_path, const std::string& sweep);
 
 // What nobody needs of a sweep that no tuner runs (nothing where CheckArtifactsAreOwn fails). The
 // caller holds the writer's lock. `lease` as of ReadForGarbage.

@@ -162,10 +162,13 @@ bool EmptyStorages(const DeleteOptions& options, const Doomed& doomed, std::ostr
 
 // Its folder and storages.
 bool RemoveWhatItLeft(const DeleteOptions& options, const Doomed& doomed, std::ostream& err) {
-  LocalArtifactStore artifacts(ArtifactsDirOf(options.db_path));
-  if (const Status s = artifacts.Remove(doomed.folder); !s.ok()) {
+  Status removed = CheckFolderIsOfSweep(options.db_path, doomed.sweep.name);
+  if (removed.ok()) {
+    removed = LocalArtifactStore(ArtifactsDirOf(options.db_path)).Remove(doomed.folder);
+  }
+  if (!removed.ok()) {
     err << "tune: the rows of " << Printable(doomed.sweep.name) << " are deleted, but "
-        << s.message() << "; tune gc tries again\n";
+        << removed.message() << "; tune gc tries again\n";
     return false;
   }
   RemoveEmptyArtifacts(options.db_path);

@@ -33,7 +33,7 @@ void FolderRemover::GoOn(const std::set<std::string>& sweeps) {
 }
 
 Status FolderRemover::RemoveDeleted(const std::string& sweep) {
-  TUNE_RETURN_IF_ERROR(CheckArtifactsAreOwn(db_path_));
+  TUNE_RETURN_IF_ERROR(CheckFolderIsOfSweep(db_path_, sweep));
   TUNE_ASSIGN_OR_RETURN(std::string aside, SetDeletedAside(artifacts_dir_, sweep));
   Remove(std::move(aside));
   return OkStatus();

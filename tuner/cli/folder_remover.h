@@ -24,8 +24,8 @@ class FolderRemover {
   // At the head's start: what its last life, and deletes that were cut off, have left. `sweeps`:
   // the names of all that there are.
   void GoOn(const std::set<std::string>& sweeps);
-  // The folder of a sweep whose rows are gone: its name is free when this returns ok. Refuses where
-  // the artifacts are another database's, too.
+  // The folder of a sweep whose rows are gone: its name is free when this returns ok. An error
+  // where the folder is not its own (CheckFolderIsOfSweep).
   Status RemoveDeleted(const std::string& sweep);
   // What a deleted sweep has left in the folder of a new one, before that begins.
   Status MakeWayFor(const std::string& sweep);

@@ -108,7 +108,6 @@ Status HeadSweeps::TakeUp(const TakenUp& taken) {
 }
 
 Status HeadSweeps::CheckNew(const std::string& name, const ExperimentSpec& spec) const {
-  TUNE_RETURN_IF_ERROR(CheckNewSweepName(name));
   std::error_code error;
   const std::filesystem::path folder = artifacts_dir_ + "/" + name;
   if (std::filesystem::exists(folder, error) && !std::filesystem::is_directory(folder, error)) {
@@ -147,6 +146,7 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
     return InvalidArgument(
         "expected UTF-8 in a sweep's name, its space and the path of its folder");
   }
+  TUNE_RETURN_IF_ERROR(CheckNewSweepName(name));
   TUNE_RETURN_IF_ERROR(RefuseSecrets(submission.spec));
   TUNE_ASSIGN_OR_RETURN(const ExperimentSpec spec,
                         InterpretStoredSpec(submission.spec, name, submission.base_dir,
