@@ -275,6 +275,34 @@ TEST_F(HeadSweepsTest, ASweepOfAnOlderBuildGoesOnAndIsDeletedWithoutTheHeadsThin
   EXPECT_TRUE(fs::exists(artifacts_dir_ + "/cluster/state.json"));
 }
 
+TEST_F(HeadSweepsTest, ASweepThatWasGivenUpIsTriedAgainWhenItIsChanged) {
+  std::string spec = kSpec;
+  spec.insert(spec.rfind('}'), R"(, "limits": {"unplaceable": "10m"})");
+  Submit("s", spec);
+  now() = now() + Seconds(601);
+  Take("s", DeadlinePassed{});
+  ASSERT_FALSE(IsOpen("s"));
+  LookAfter(Seconds(61));
+  EXPECT_FALSE(IsOpen("s")) << "it was given up";
+
+  const auto changed = Ask(ControlVerb::kSet, "s", {"limits.unplaceable=1h"});
+  ASSERT_TRUE(changed.ok()) << changed.status().message();
+  EXPECT_EQ(changed->back(), "s was given up, and is tried again");
+  LookAfter({});
+  EXPECT_TRUE(IsOpen("s"));
+}
+
+TEST_F(HeadSweepsTest, ASweepThatWasGivenUpAndIsStoppedStaysSo) {
+  std::string spec = kSpec;
+  spec.insert(spec.rfind('}'), R"(, "limits": {"unplaceable": "10m"})");
+  Submit("s", spec);
+  now() = now() + Seconds(601);
+  Take("s", DeadlinePassed{});
+  ASSERT_TRUE(Ask(ControlVerb::kStop, "s").ok());
+  LookAfter(Seconds(61));
+  EXPECT_FALSE(IsOpen("s"));
+}
+
 TEST(InterruptedSweeps, SayOnceWhyOneCannotGoOn) {
   InterruptedSweeps sweeps;
   const Instant begin{1'000'000};

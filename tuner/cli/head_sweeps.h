@@ -66,6 +66,8 @@ class HeadSweeps final : public HeadDuties {
   std::string NameOf(ExperimentId id) const;
 
  private:
+  Result<std::vector<std::string>> ChangeAtRest(const StoredExperiment& experiment,
+                                                const ControlRequest& request);
   Result<std::vector<std::string>> Delete(const StoredExperiment& experiment,
                                           const std::vector<StoredExperiment>& experiments);
   Result<std::vector<std::string>> Resume(const StoredExperiment& experiment,

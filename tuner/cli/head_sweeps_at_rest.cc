@@ -10,6 +10,7 @@
 #include "tuner/cli/sweep_start.h"
 #include "tuner/cli/working_package.h"
 #include "tuner/control/control_plan.h"
+#include "tuner/provenance.h"
 
 namespace tune {
 namespace {
@@ -37,10 +38,28 @@ Result<std::vector<std::string>> HeadSweeps::DoAtRest(const ControlRequest& requ
     if (experiment.name != request.sweep) continue;
     if (request.verb == ControlVerb::kResume) return Resume(experiment, request);
     if (request.verb == ControlVerb::kDelete) return Delete(experiment, experiments);
-    return ControlAtRest(request, experiment, artifacts_dir_, parts_.store, parts_.artifacts,
-                         parts_.clock.Now());
+    return ChangeAtRest(experiment, request);
   }
   return NotFound("there is no sweep '" + request.sweep + "'");
+}
+
+// A change ends the state of one that was given up: whoever waits for it waits for a new try.
+Result<std::vector<std::string>> HeadSweeps::ChangeAtRest(const StoredExperiment& experiment,
+                                                          const ControlRequest& request) {
+  TUNE_ASSIGN_OR_RETURN(std::vector<std::string> lines,
+                        ControlAtRest(request, experiment, artifacts_dir_, parts_.store,
+                                      parts_.artifacts, parts_.clock.Now()));
+  if (experiment.given_up.empty()) return lines;
+  TUNE_ASSIGN_OR_RETURN(const auto experiments, parts_.store.ListExperiments());
+  for (const StoredExperiment& changed : experiments) {
+    if (changed.id != experiment.id || !IsTriedAgain(changed)) continue;
+    const Result<Provenance> provenance = DecodeProvenance(changed.provenance);
+    const std::string package = provenance.ok() ? provenance->package.sha256 : "";
+    interrupted_.Add(changed.name, package, parts_.clock.Now());
+    lines.push_back(changed.name + " was given up, and is tried again");
+    LogOfHead(lines.back());
+  }
+  return lines;
 }
 
 Result<std::vector<std::string>> HeadSweeps::Delete(
