@@ -182,12 +182,18 @@ Result<bool> SweepRows::NextTrial(ExportedTrial& trial) {
 }
 
 Result<bool> SweepRows::NextReport(ExportedReport& report) {
+  // The last column: the attempt ended with this iteration reported in part, without the sweep's
+  // metric, and a later attempt reported it again.
   static constexpr char kReportsSql[] =
-      "SELECT attempt, iteration, value, metrics, reported_us FROM report_rows WHERE trial = ?1"
-      " ORDER BY attempt, iteration";
+      "SELECT r.attempt, r.iteration, r.value, r.metrics, r.reported_us,"
+      " CASE WHEN r.value IS NULL AND r.decision IS NULL"
+      "   AND NOT EXISTS (SELECT 1 FROM json_each(r.metrics) AS m WHERE m.key = ?2)"
+      " THEN EXISTS (SELECT 1 FROM report_rows AS later WHERE later.trial = r.trial"
+      "   AND later.attempt > r.attempt AND later.iteration = r.iteration) ELSE 0 END"
+      " FROM report_rows AS r WHERE r.trial = ?1 ORDER BY r.attempt, r.iteration";
   if (!reports_) {
     TUNE_ASSIGN_OR_RETURN(reports_, database_->Kept(kReportsSql));
-    (*reports_)->BindAll(trial_);
+    (*reports_)->BindAll(trial_, sweep_.objectives.front().metric);
     iteration_ = 0;
   }
   TUNE_ASSIGN_OR_RETURN(const bool has_row, (*reports_)->Step());
@@ -200,8 +206,9 @@ Result<bool> SweepRows::NextReport(ExportedReport& report) {
   report.value = (*reports_)->OptionalReal(2);
   report.metrics_json = (*reports_)->Text(3);
   report.reported_at = Instant{(*reports_)->Int(4)};
-  report.is_new = report.iteration > iteration_;
-  iteration_ = std::max(iteration_, report.iteration);
+  const bool comes_again = (*reports_)->Int(5) != 0;
+  report.is_new = !comes_again && report.iteration > iteration_;
+  if (report.is_new) iteration_ = report.iteration;
   ++report_count_;
   if (on_progress_ && report_count_ % kReportsPerProgress == 0 && report_count_ <= report_total_) {
     on_progress_(report_count_, report_total_);

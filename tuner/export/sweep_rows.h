@@ -65,8 +65,8 @@ struct ExportedReport {
   Metric value;                   // The sweep's metric; nothing where it is not finite.
   std::string_view metrics_json;  // Good until the next report is read.
   Instant reported_at;
-  // The first of its trial with so high an iteration: not one that came again after a retry. These
-  // alone are the trial's curve.
+  // The first of its trial with so high an iteration: not one that came again after a retry, nor a
+  // part of one that comes again. These alone are the trial's curve.
   bool is_new = false;
 };
 

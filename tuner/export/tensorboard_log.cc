@@ -18,6 +18,7 @@ namespace tune {
 namespace {
 
 constexpr Duration kRetryAfter = Seconds(10);
+constexpr Duration kPartsEvery = Seconds(1);
 constexpr int64_t kReportsPerFlush = 10'000;
 constexpr uint64_t kEventFileBytesMax = uint64_t{1} << 32;
 
@@ -66,7 +67,9 @@ Result<std::unique_ptr<TensorboardLog>> TensorboardLog::Open(const std::string& 
 
 std::optional<std::string> TensorboardLog::Follow(Instant now) {
   if (is_failing_ && now < retry_at_) return std::nullopt;
-  const Status status = AppendReports();
+  const bool looks_at_parts = now >= parts_due_;
+  if (looks_at_parts) parts_due_ = now + kPartsEvery;
+  const Status status = AppendReports(looks_at_parts);
   if (!status.ok()) retry_at_ = now + kRetryAfter;
   if (std::exchange(is_failing_, !status.ok()) == is_failing_) return std::nullopt;
   if (status.ok()) return "the event files in " + folder_ + " are whole again";
@@ -74,27 +77,30 @@ std::optional<std::string> TensorboardLog::Follow(Instant now) {
 }
 
 std::optional<std::string> TensorboardLog::Finish() {
-  Status status = AppendReports();
+  Status status = AppendReports(/*looks_at_parts=*/true);
   if (status.ok()) status = AppendEnds();
   if (status.ok()) return std::nullopt;
   return "warning: the event files in " + folder_ +
          " are not whole (tune export --to tensorboard makes them anew): " + status.message();
 }
 
-Status TensorboardLog::AppendReports() {
+Status TensorboardLog::AppendReports(bool looks_at_parts) {
   for (int64_t last_row = -1; last_row != last_row_;) {
     last_row = last_row_;
     TUNE_ASSIGN_OR_RETURN(const int64_t read, TakeReports());
     TUNE_RETURN_IF_ERROR(Flush());
     last_row_ = read;
   }
-  return OkStatus();
+  if (!looks_at_parts || parts_.empty()) return OkStatus();
+  TUNE_RETURN_IF_ERROR(TakeParts());
+  return Flush();
 }
 
 Result<int64_t> TensorboardLog::TakeReports() {
   // CROSS JOIN: from the last rows on, never from the trials, so that a call costs what is new.
   static constexpr char kReportsSql[] =
-      "SELECT r.rowid, r.trial, t.number, r.iteration, r.metrics, r.reported_us"
+      "SELECT r.rowid, r.trial, t.number, r.iteration, r.metrics, r.reported_us,"
+      " r.value IS NULL AND r.decision IS NULL, t.status IN ('TERMINATED', 'ERROR')"
       " FROM report_rows AS r CROSS JOIN trial_rows AS t ON t.id = r.trial"
       " WHERE r.rowid > ?1 AND t.experiment = ?2 ORDER BY r.rowid LIMIT ?3";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kReportsSql));
@@ -103,16 +109,81 @@ Result<int64_t> TensorboardLog::TakeReports() {
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) return last_row;
-    last_row = row->Int(0);
-    TUNE_ASSIGN_OR_RETURN(Run * run, RunOf(row->Int(1), row->Int(2)));
-    const int64_t step = row->Int(3);
-    if (step <= std::max(run->written.last_step, run->pending_step)) continue;
-    TUNE_ASSIGN_OR_RETURN(const Metrics metrics, ParseMetrics(row->Text(4)));
-    TUNE_RETURN_IF_ERROR(AppendExperiment(metrics));
-    Append(*run, ScalarsRecord(Instant{row->Int(5)}, step, metrics));
-    run->pending_step = step;
-    run->has_pending_end = false;
+    TUNE_ASSIGN_OR_RETURN(const Report report, ReportOf(*row));
+    last_row = report.row;
+    TUNE_RETURN_IF_ERROR(ClosePart(report.trial, report.iteration));
+    if (report.is_part) {
+      parts_[report.trial] = report.row;
+    } else {
+      TUNE_RETURN_IF_ERROR(AppendReport(report));
+    }
   }
+}
+
+Status TensorboardLog::TakeParts() {
+  for (auto part = parts_.begin(); part != parts_.end();) {
+    TUNE_ASSIGN_OR_RETURN(const std::optional<Report> report, ReadReport(part->second));
+    if (report && report->is_part && !report->is_trial_over) {
+      ++part;
+      continue;
+    }
+    if (report) TUNE_RETURN_IF_ERROR(AppendReport(*report));
+    part = parts_.erase(part);
+  }
+  return OkStatus();
+}
+
+// A part that a later attempt reports anew is left to that.
+Status TensorboardLog::ClosePart(int64_t trial, int64_t next) {
+  const auto part = parts_.find(trial);
+  if (part == parts_.end()) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const std::optional<Report> report, ReadReport(part->second));
+  parts_.erase(part);
+  const bool counts = report && (!report->is_part || report->iteration < next);
+  return counts ? AppendReport(*report) : OkStatus();
+}
+
+Result<std::optional<TensorboardLog::Report>> TensorboardLog::ReadReport(int64_t row) {
+  static constexpr char kReportSql[] =
+      "SELECT r.rowid, r.trial, t.number, r.iteration, r.metrics, r.reported_us,"
+      " r.value IS NULL AND r.decision IS NULL, t.status IN ('TERMINATED', 'ERROR')"
+      " FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
+      " WHERE r.rowid = ?1 AND t.experiment = ?2";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement found, database_->Kept(kReportSql));
+  found->BindAll(row, sweep_.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, found->Step());
+  if (!has_row) return std::optional<Report>();
+  TUNE_ASSIGN_OR_RETURN(Report report, ReportOf(*found));
+  return std::optional(std::move(report));
+}
+
+Result<TensorboardLog::Report> TensorboardLog::ReportOf(const Statement& row) const {
+  Report report;
+  report.row = row.Int(0);
+  report.trial = row.Int(1);
+  report.number = row.Int(2);
+  report.iteration = row.Int(3);
+  report.metrics_json = row.Text(4);
+  report.reported_at = Instant{row.Int(5)};
+  report.is_trial_over = row.Int(7) != 0;
+  const bool may_be_part = row.Int(6) != 0;  // Or its value is not finite.
+  if (!may_be_part) return report;
+  TUNE_ASSIGN_OR_RETURN(const Metrics metrics, ParseMetrics(report.metrics_json));
+  const std::string& wanted = sweep_.objectives.front().metric;
+  report.is_part = std::none_of(metrics.begin(), metrics.end(),
+                                [&](const auto& metric) { return metric.first == wanted; });
+  return report;
+}
+
+Status TensorboardLog::AppendReport(const Report& report) {
+  TUNE_ASSIGN_OR_RETURN(Run * run, RunOf(report.trial, report.number));
+  if (report.iteration <= std::max(run->written.last_step, run->pending_step)) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const Metrics metrics, ParseMetrics(report.metrics_json));
+  TUNE_RETURN_IF_ERROR(AppendExperiment(metrics));
+  Append(*run, ScalarsRecord(report.reported_at, report.iteration, metrics));
+  run->pending_step = report.iteration;
+  run->has_pending_end = false;
+  return OkStatus();
 }
 
 void TensorboardLog::Append(Run& run, const std::string& record) {

@@ -5,6 +5,9 @@
 // killed tuner did not come to write is there after the next Follow. A file that is there already
 // is read first: whole records stay, one that was cut short goes, and no step is written twice.
 //
+// An iteration that is reported in parts is one row, which each part writes anew. It is in the file
+// once it is whole; what there is of it, when its trial reports another one, or is over.
+//
 // It is an effect that nothing depends on: a full disk is a line to say, and is tried again later.
 //
 // Thread rule: one thread.
@@ -53,9 +56,27 @@ class TensorboardLog {
         folder_(std::move(folder)),
         hparams_(std::move(hparams)) {}
 
-  Status AppendReports();
+  // A row of report_rows.
+  struct Report {
+    int64_t row = 0;
+    int64_t trial = 0, number = 0;
+    int64_t iteration = 0;
+    std::string metrics_json;
+    Instant reported_at;
+    bool is_part = false;  // Without the sweep's metric: it may be written anew.
+    bool is_trial_over = false;
+  };
+
+  Status AppendReports(bool looks_at_parts);
   // The last row of them.
   Result<int64_t> TakeReports();
+  // Parts that have become whole, or will not.
+  Status TakeParts();
+  // What there is of the trial's part, before a report of iteration `next`.
+  Status ClosePart(int64_t trial, int64_t next);
+  Result<std::optional<Report>> ReadReport(int64_t row);
+  Result<Report> ReportOf(const Statement& row) const;
+  Status AppendReport(const Report& report);
   Status AppendEnds();
   void Append(Run& run, const std::string& record);
   // What its file holds already is looked at when it is first asked for.
@@ -71,7 +92,9 @@ class TensorboardLog {
   std::map<int64_t, Run> runs_;  // By trial number.
   std::vector<Run*> pending_;
   bool has_experiment_ = false;
-  int64_t last_row_ = 0;  // Of report_rows; all up to it are in the files.
+  int64_t last_row_ = 0;  // Of report_rows; all up to it are in the files, but for parts.
+  std::map<int64_t, int64_t> parts_;  // Their rows, by trial: each trial's last one.
+  Instant parts_due_;                 // When these are looked at again.
   bool is_failing_ = false;
   Instant retry_at_;
 };

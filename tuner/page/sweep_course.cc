@@ -14,12 +14,15 @@ Status SweepCourse::ReadTrials(Database& database) {
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
   row->BindAll(experiment_);
   numbers_.clear();
+  over_.clear();
   std::set<int64_t> failed;
   while (true) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) break;
     numbers_[row->Int(0)] = row->Int(1);
-    if (row->Text(2) == "ERROR") failed.insert(row->Int(0));
+    const bool has_failed = row->Text(2) == "ERROR";
+    if (has_failed) failed.insert(row->Int(0));
+    if (has_failed || row->Text(2) == "TERMINATED") over_.insert(row->Int(0));
   }
   // The best one has failed since, and what it hid is read again; or one that had failed goes on.
   const bool is_best_lost = std::any_of(best_.begin(), best_.end(),
@@ -33,6 +36,7 @@ Status SweepCourse::ReadTrials(Database& database) {
 
 void SweepCourse::Forget() {
   last_report_ = report_count_ = 0;
+  parts_.clear();
   best_.clear();
   rungs_.clear();
 }
@@ -44,7 +48,10 @@ Status SweepCourse::CheckLastReport(Database& database) {
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
   row->BindAll(last_report_);
   TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-  const bool is_same = has_row && row->Int(0) == last_trial_ && row->Int(1) == last_at_us_;
+  const auto part = parts_.find(last_trial_);
+  const bool may_be_anew = part != parts_.end() && part->second == last_report_;
+  const bool is_same =
+      has_row && row->Int(0) == last_trial_ && (may_be_anew || row->Int(1) == last_at_us_);
   if (!is_same) Forget();
   return OkStatus();
 }
@@ -65,40 +72,84 @@ Status SweepCourse::ReadOrders(Database& database) {
   }
 }
 
+namespace {
+
+// Of a decision, 1 is a stop (schema.cc).
+#define TUNE_REPORT_COLUMNS                                                              \
+  "SELECT rowid, trial, iteration, value, reported_us, decision, rung, cutoff,"          \
+  " CASE WHEN ?1 THEN coalesce(json_extract(metrics, '$.violation') <> 0, 1) ELSE 0 END" \
+  " FROM report_rows "
+
+}  // namespace
+
+SweepCourse::Report SweepCourse::ReportOf(const Statement& row) {
+  return {row.Int(0),         row.Int(1),          row.Int(2),
+          row.Int(4),         row.OptionalReal(3), row.OptionalInt(5),
+          row.OptionalInt(6), row.OptionalReal(7), row.Int(8) == 0};
+}
+
+void SweepCourse::Take(const Report& report) {
+  const auto number = numbers_.find(report.trial);
+  if (number == numbers_.end()) return;
+  if (report.rung) {
+    Rung& rung = rungs_[*report.rung];
+    rung.reached.insert(report.trial);
+    rung.stopped += report.decision == 1 ? 1 : 0;
+    if (report.cutoff) rung.cutoff = report.cutoff;
+  }
+  if (!report.value || !report.keeps_limits || failed_.contains(report.trial)) return;
+  if (!best_.empty() && !IsBetter(*report.value, best_.back().value, mode_)) return;
+  best_.push_back({report.trial, number->second, report.iteration, report.at_us, *report.value});
+}
+
+Result<std::vector<SweepCourse::Report>> SweepCourse::TakeParts(Database& database) {
+  static constexpr char kSql[] = TUNE_REPORT_COLUMNS "WHERE rowid = ?2";
+  std::vector<Report> whole;
+  for (auto part = parts_.begin(); part != parts_.end();) {
+    TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+    row->BindAll(static_cast<int64_t>(has_limits_ ? 1 : 0), part->second);
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    const std::optional<Report> report = has_row ? std::optional(ReportOf(*row)) : std::nullopt;
+    const bool is_whole = report && report->trial == part->first && report->decision;
+    if (is_whole && report->row == last_report_) last_at_us_ = report->at_us;
+    if (is_whole) whole.push_back(*report);
+    const bool is_done = is_whole || over_.contains(part->first);
+    part = is_done ? parts_.erase(part) : std::next(part);
+  }
+  std::sort(whole.begin(), whole.end(),
+            [](const Report& a, const Report& b) { return a.at_us < b.at_us; });
+  return whole;
+}
+
 Result<bool> SweepCourse::Refresh(Database& database) {
-  // Of a decision, 1 is a stop (schema.cc).
-  static constexpr char kSql[] =
-      "SELECT rowid, trial, iteration, value, reported_us, decision, rung, cutoff,"
-      " CASE WHEN ?3 THEN coalesce(json_extract(metrics, '$.violation') <> 0, 1) ELSE 0 END"
-      " FROM report_rows WHERE rowid > ?1 ORDER BY rowid LIMIT ?2";
+  static constexpr char kSql[] = TUNE_REPORT_COLUMNS "WHERE rowid > ?2 ORDER BY rowid LIMIT ?3";
   TUNE_RETURN_IF_ERROR(ReadTrials(database));
   TUNE_RETURN_IF_ERROR(CheckLastReport(database));
   TUNE_RETURN_IF_ERROR(ReadOrders(database));
+  TUNE_ASSIGN_OR_RETURN(const std::vector<Report> whole, TakeParts(database));
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
-  row->BindAll(last_report_, kReportsALook, static_cast<int64_t>(has_limits_ ? 1 : 0));
+  row->BindAll(static_cast<int64_t>(has_limits_ ? 1 : 0), last_report_, kReportsALook);
   int64_t read_count = 0;
+  auto next_whole = whole.begin();
   while (true) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    const Report report = has_row ? ReportOf(*row) : Report();
+    while (next_whole != whole.end() && (!has_row || next_whole->at_us <= report.at_us)) {
+      Take(*next_whole++);
+    }
     if (!has_row) return read_count == kReportsALook;
     ++read_count;
-    const int64_t id = row->Int(1);
-    last_report_ = row->Int(0);
-    last_trial_ = id;
-    last_at_us_ = row->Int(4);
-    const auto number = numbers_.find(id);
-    if (number == numbers_.end()) continue;
+    last_report_ = report.row;
+    last_trial_ = report.trial;
+    last_at_us_ = report.at_us;
+    parts_.erase(report.trial);
+    if (!numbers_.contains(report.trial)) continue;
     ++report_count_;
-    if (row->IsNull(5)) continue;  // Reported again after a retry, or in part.
-    if (!row->IsNull(6)) {
-      Rung& rung = rungs_[row->Int(6)];
-      rung.reached.insert(id);
-      rung.stopped += row->Int(5) == 1 ? 1 : 0;
-      if (!row->IsNull(7)) rung.cutoff = row->Real(7);
+    if (report.decision) {
+      Take(report);
+    } else if (!report.value) {  // Else it was reported again after a retry.
+      parts_[report.trial] = report.row;
     }
-    if (row->IsNull(3) || row->Int(8) != 0 || failed_.contains(id)) continue;
-    const double value = row->Real(3);
-    if (!best_.empty() && !IsBetter(value, best_.back().value, mode_)) continue;
-    best_.push_back({id, number->second, row->Int(2), row->Int(4), value});
   }
 }
 

@@ -52,6 +52,18 @@ class SweepCourse {
     std::optional<double> cutoff;
   };
 
+  struct Report {
+    int64_t row = 0, trial = 0, iteration = 0, at_us = 0;
+    std::optional<double> value;
+    std::optional<int64_t> decision, rung;
+    std::optional<double> cutoff;
+    bool keeps_limits = true;
+  };
+
+  static Report ReportOf(const Statement& row);
+  void Take(const Report& report);
+  // Parts that are whole by now, in order of arrival.
+  Result<std::vector<Report>> TakeParts(Database& database);
   Status ReadTrials(Database& database);
   Status CheckLastReport(Database& database);
   Status ReadOrders(Database& database);
@@ -64,7 +76,10 @@ class SweepCourse {
   int64_t last_trial_ = 0, last_at_us_ = 0;  // Of it.
   int64_t report_count_ = 0;
   std::map<int64_t, int64_t> numbers_;  // Of its trials, by id.
-  std::set<int64_t> failed_;
+  std::set<int64_t> failed_, over_;
+  // Reports of a part of an iteration: rows that are written anew when the sweep's metric comes. By
+  // trial, whose last report it is.
+  std::map<int64_t, int64_t> parts_;
   std::vector<Step> best_;
   std::map<int64_t, Rung> rungs_;
   std::map<int64_t, int64_t> stopped_later_;  // By rung.

@@ -38,6 +38,24 @@ class TensorboardLogTest : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << status.message();
   }
 
+  // The same in part, or as a whole, by one attempt of trial 3.
+  void Report(int64_t step, int64_t attempt, int64_t iteration, const Metrics& metrics) {
+    Transition rows;
+    ReportRow row;
+    row.trial = TrialNumber{3};
+    row.attempt = AttemptNumber{attempt};
+    row.iteration = iteration;
+    row.metrics = metrics;
+    row.reported_at = SampleTime(30 + step);
+    const bool is_whole = metrics.front().first == "val_accuracy";
+    if (is_whole) row.value = metrics.front().second;
+    if (is_whole) row.decision = Decision();
+    rows.reports = {row};
+    const Status status = store_->Commit(
+        ExperimentId{sweep_.id}, {step, SampleTime(30), EncodeEvents({DeadlinePassed{}})}, rows);
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+
   std::string File(int64_t trial) const {
     return folder_ / ("runs/" + std::to_string(trial) + "/" + EventFileName(kSampleStart));
   }
@@ -71,6 +89,44 @@ TEST_F(TensorboardLogTest, AppendsWhatIsCommitted) {
   const std::string after = ReadText(File(3));
   EXPECT_EQ(log->Follow(SampleTime(32)), std::nullopt);
   EXPECT_EQ(ReadText(File(3)), after) << "nothing was committed since";
+}
+
+TEST_F(TensorboardLogTest, AnIterationThatIsReportedInPartsIsWrittenAsAWhole) {
+  const std::unique_ptr<TensorboardLog> log = Open();
+  (void)log->Follow(SampleTime(21));
+  const std::string before = ReadText(File(3));
+  Report(2, 1, 2, {{"train_loss", 0.5}});
+  (void)log->Follow(SampleTime(31));
+  EXPECT_EQ(ReadText(File(3)), before);
+  Report(3, 1, 2, {{"val_accuracy", 0.625}, {"train_loss", 0.5}});
+  (void)log->Follow(SampleTime(33));
+  const std::string whole =
+      before + ScalarsRecord(SampleTime(33), 2, {{"val_accuracy", 0.625}, {"train_loss", 0.5}});
+  EXPECT_EQ(ReadText(File(3)), whole);
+
+  Report(4, 1, 3, {{"train_loss", 0.25}});
+  (void)log->Follow(SampleTime(35));
+  Report(5, 1, 4, {{"val_accuracy", 0.75}});
+  (void)log->Follow(SampleTime(36));
+  EXPECT_EQ(ReadText(File(3)), whole + ScalarsRecord(SampleTime(34), 3, {{"train_loss", 0.25}}) +
+                                   ScalarsRecord(SampleTime(35), 4, {{"val_accuracy", 0.75}}))
+      << "the rest of iteration 3 will not come";
+}
+
+TEST_F(TensorboardLogTest, OfAPartThatALaterAttemptReportsAnewTheWholeIsWritten) {
+  Report(2, 1, 2, {{"train_loss", 0.5}});
+  const std::unique_ptr<TensorboardLog> log = Open();
+  (void)log->Follow(SampleTime(32));
+  EXPECT_EQ(log->Finish(), std::nullopt) << "the trial is not over";
+  const std::string before = ReadText(File(3));
+  Report(3, 2, 1, {{"val_accuracy", 0.5}});
+  Report(4, 2, 2, {{"val_accuracy", 0.625}, {"train_loss", 0.5}});
+  const std::string whole =
+      before + ScalarsRecord(SampleTime(34), 2, {{"val_accuracy", 0.625}, {"train_loss", 0.5}});
+  (void)log->Follow(SampleTime(35));
+  EXPECT_EQ(ReadText(File(3)), whole);
+  ASSERT_EQ(Export(folder_, "tensorboard", {folder_ / "out"}).exit_status, 0);
+  EXPECT_EQ(ReadText(folder_ / ("out/3/" + EventFileName(kSampleStart))), whole);
 }
 
 TEST_F(TensorboardLogTest, ALaterLifeGoesOnWithoutWritingTwice) {
