@@ -59,6 +59,23 @@ TEST(Axis, ValuesThatAreAllAlikeHaveRoomAroundThem) {
   EXPECT_NEAR(AxisFor("x", Scale::kLog, 0.1, 0.1).ShareOf(0.1), 0.5, 1e-9);
 }
 
+TEST(Axis, ValuesThatDifferInTheirLastBitsHaveAFewTicks) {
+  for (const double value : {0.9333333333333332, 0.95, 0.1, 12.5, -0.3, 1e15}) {
+    for (const double bits : {1, 3, 6, 40}) {
+      const double high = value + bits * std::abs(value) * 0x1p-53;
+      for (size_t count = 2; count <= 12; ++count) {
+        for (const Axis& axis : {Linear(value, high), AxisFor("x", Scale::kLinear, value, high)}) {
+          EXPECT_LE(TicksOf(axis, count).size(), 20u) << value << " " << bits << " " << count;
+        }
+      }
+    }
+  }
+  const Axis axis = AxisFor("x", Scale::kLinear, 0.9333333333333332, 0.9333333333333333);
+  EXPECT_THAT(Texts(axis, 6), ElementsAre("0.85", "0.9", "0.95", "1"));
+  EXPECT_TRUE(AreAlike(0.9666666666666667, 0.9666666666666668));
+  EXPECT_FALSE(AreAlike(0, 1e-300));
+}
+
 Chart Curves() {
   Chart chart;
   chart.title = "<digits> & \"co\": curves";

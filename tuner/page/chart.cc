@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tuner/cli/text_table.h"
 
@@ -28,10 +29,16 @@ std::vector<Tick> LinearTicks(const Axis& axis, size_t count_max) {
       break;
     }
   }
+  const double first = std::ceil(axis.low / step);
+  const double count = std::floor(axis.high / step) - first + 1;
+  // Doubles of this size and above have no fractions: two ticks in a row could be the same one.
+  constexpr double kWholeMax = 1 / std::numeric_limits<double>::epsilon();
+  const bool can_count = std::abs(first) < kWholeMax && count <= static_cast<double>(count_max);
+  if (!can_count) return {{axis.low, ShortNumber(axis.low)}};
   std::vector<Tick> ticks;
-  for (double n = std::ceil(axis.low / step); n <= std::floor(axis.high / step); ++n) {
-    const double value = n * step;
-    ticks.push_back({value, ShortNumber(n == 0 ? 0 : value)});
+  for (int i = 0; i < static_cast<int>(count); ++i) {
+    const double n = first + i;
+    ticks.push_back({n * step, ShortNumber(n == 0 ? 0 : n * step)});
   }
   if (ticks.size() < 2 && count_max < 10) return LinearTicks(axis, count_max + 1);
   return ticks;
@@ -80,16 +87,22 @@ std::vector<Tick> TicksOf(const Axis& axis, size_t count_max) {
   return axis.scale == Scale::kLog ? LogTicks(axis, count_max) : LinearTicks(axis, count_max);
 }
 
+bool AreAlike(double low, double high) {
+  constexpr double kBits = 8 * std::numeric_limits<double>::epsilon();
+  return high - low <= kBits * std::max(std::abs(low), std::abs(high));
+}
+
 Axis AxisFor(std::string label, Scale scale, double low, double high) {
   constexpr double kRoom = 0.03;
   Axis axis{std::move(label), scale, low, high};
   if (scale == Scale::kLog) {
-    const double factor = low < high ? std::pow(high / low, kRoom) : 2;
+    const double factor = AreAlike(low, high) ? 2 : std::pow(high / low, kRoom);
     axis.low = low / factor;
     axis.high = high * factor;
     return axis;
   }
-  const double room = low < high ? (high - low) * kRoom : std::max(1e-6, std::abs(low) * 0.1);
+  const double room =
+      AreAlike(low, high) ? std::max(1e-6, std::abs(low) * 0.1) : (high - low) * kRoom;
   axis.low = low - room;
   axis.high = high + room;
   return axis;

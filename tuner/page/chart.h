@@ -32,6 +32,10 @@ struct Tick {
 // powers of ten; on a log scale powers of ten where they are enough.
 std::vector<Tick> TicksOf(const Axis& axis, size_t count_max);
 
+// Whether two numbers, low <= high, differ in no more than the last bits of a double. Means of the
+// same numbers in another order differ so, and an axis cannot be divided between them.
+bool AreAlike(double low, double high);
+
 // An axis for values from `low` to `high`, with a little room on both sides. Where all values are
 // alike, around them.
 Axis AxisFor(std::string label, Scale scale, double low, double high);

@@ -60,7 +60,7 @@ Axis ValueAxis(const std::string& label, std::vector<double> values,
   double high = near.back();
   const double middle_low = near[edge];
   const double middle_high = near[near.size() - 1 - edge];
-  const double span = middle_high - middle_low;
+  const double span = AreAlike(middle_low, middle_high) ? 0 : middle_high - middle_low;
   if (span > 0 && high - middle_high > kFarOff * span) high = middle_high + span / 4;
   if (span > 0 && middle_low - low > kFarOff * span) low = middle_low - span / 4;
   std::erase_if(values, [&](double value) { return low <= value && value <= high; });
