@@ -268,6 +268,8 @@ class OfASweep(unittest.TestCase):
         self.assertEqual(detail["attempts"][0]["outcome"], "stopped")
         self.assertEqual(len(detail["latest_reports"]), detail["trial"][0]["iterations"])
         self.assertEqual(detail["notes"], [])
+        trial = detail["trial"][0]
+        self.assertEqual((trial["feasible"], trial["violation"]), (None, None))
 
     def test_nobody_without_the_key_sees_anything(self):
         for path in ("/", "/api/v1/sweeps", "/nothing", "/?key=", "/?key=" + "0" * 32, "/?key=" + self.page.key[:-1]):
@@ -1365,6 +1367,8 @@ class Started(unittest.TestCase):
         self.assertEqual((some["best"]["value"], some["best"]["violation"]), (2, 0))
         told = {t["config"]["x"]: (t["feasible"], t["violation"]) for t in page.trials("some")}
         self.assertEqual(told, {1: (1, 0), 2: (1, 0), 3: (0, 0.5), 4: (0, 1)})
+        details = [page.json(f"/sweeps/some/trials/{number}")["trial"][0] for number in range(4)]
+        self.assertEqual({t["config"]["x"]: (t["feasible"], t["violation"]) for t in details}, told)
         self.assertEqual((none["best"]["value"], none["best"]["violation"]), (1, 1))
         self.assertIn("no trial is feasible: none kept ms <= 5", none["none_feasible"])
         course = page.json("/sweeps/some/course")

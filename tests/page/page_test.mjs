@@ -564,6 +564,22 @@ test("a trial opens with why it ended, and the address brings it back", async ()
   await close();
 });
 
+test("a trial tells whether it keeps the limits, and nothing of limits where its sweep has none", async (t) => {
+  const limits = async (name) => {
+    const { page, close } = await open(`#/${name}?trial=0`);
+    await page.waitForSelector("aside dt:text-is('began')");
+    const told = await page.locator("aside dt:text-is('limits') + dd").allTextContents();
+    await close();
+    return told;
+  };
+  assert.deepEqual(await limits("photographs"), []);
+  for (const [limit, told] of [[10, "kept"], [8, "broken, by 0.25"]]) {
+    const name = `limited_${limit}`;
+    sweep(t, name, { ...printing("echo acc: $1; echo ms: $((10 * $1))", "acc", "ms"), ...grid({ x: [1] }), feasible: [`ms <= ${limit}`] });
+    assert.deepEqual(await limits(name), [told]);
+  }
+});
+
 const painted = (page, label) => page.waitForFunction((name) => {
   const canvas = document.querySelector(`canvas[aria-label='${name}']`);
   return canvas?.width > 0 && canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((byte) => byte !== 0);

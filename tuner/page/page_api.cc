@@ -239,10 +239,14 @@ Result<std::string> PageApi::Course(const FoundSweep& sweep) {
 
 Result<std::string> PageApi::Trial(const FoundSweep& sweep, int64_t number) {
   static constexpr char kIdSql[] = "SELECT id FROM trials WHERE experiment = ?1 AND number = ?2";
-  static constexpr char kTrialSql[] =
-      "SELECT number, status, stop_reason, iterations, last_value, best_value, best_iteration,"
-      " attempts, created_at, started_at, finished_at, run_seconds, config FROM trials"
-      " WHERE id = ?1";
+#define TUNE_TRIAL_SQL(LIMIT_COLUMNS)                                                       \
+  "SELECT number, status, stop_reason, iterations, last_value, best_value, best_iteration," \
+  " attempts, created_at, started_at, finished_at, run_seconds, config, " LIMIT_COLUMNS     \
+  " FROM trials WHERE id = ?1"
+  // A database of an earlier version, in which no sweep has limits, lacks the two columns.
+  static constexpr char kTrialSql[] = TUNE_TRIAL_SQL("NULL AS feasible, NULL AS violation");
+  static constexpr char kLimitedTrialSql[] = TUNE_TRIAL_SQL("feasible, violation");
+#undef TUNE_TRIAL_SQL
   static constexpr char kAttemptsSql[] =
       "SELECT a.number AS number, coalesce(nullif(w.name, ''), 'worker ' || a.worker) AS worker,"
       " outcome, error, from_iteration, started_at, finished_at FROM attempts AS a"
@@ -264,7 +268,8 @@ Result<std::string> PageApi::Trial(const FoundSweep& sweep, int64_t number) {
     id = row->Int(0);
   }
   std::string out;
-  const std::pair<const char*, const char*> parts[] = {{"trial", kTrialSql},
+  const char* const trial_sql = sweep.has_limits() ? kLimitedTrialSql : kTrialSql;
+  const std::pair<const char*, const char*> parts[] = {{"trial", trial_sql},
                                                        {"attempts", kAttemptsSql},
                                                        {"decisions", kDecisionsSql},
                                                        {"checkpoints", kCheckpointsSql},

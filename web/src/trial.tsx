@@ -125,7 +125,7 @@ export function TrialPanel({ detail, metric, others, path, tick, why, want, onCl
       <dl>
         <dt>{metric}</dt>
         <dd>{trial.best_value === null ? trial.iterations > 0 ? "no number reported" : "nothing reported" : `${shown(trial.best_value)} at iteration ${trial.best_iteration}; last ${shown(lastOf(trial))}`}</dd>
-        {trial.violation !== null && <><dt>limits</dt><dd>{trial.feasible ? "kept" : trial.violation >= 1e90 ? "broken: a metric of a limit is NaN or missing" : `broken, by ${shown(trial.violation)}`}</dd></>}
+        {trial.violation != null && <><dt>limits</dt><dd>{trial.feasible ? "kept" : trial.violation >= 1e90 ? "broken: a metric of a limit is NaN or missing" : `broken, by ${shown(trial.violation)}`}</dd></>}
         {others.map((other) => <><dt>{other}</dt><dd>{othersValue(detail, other)}</dd></>)}
         {why && <><dt>waits</dt><dd>{why}</dd></>}
         <dt>began</dt><dd>{time(trial.started_at) || "not yet"}</dd>
