@@ -53,19 +53,27 @@ void Explain(const Explained& explained, Value& answer) {
 
 }  // namespace
 
-DecideSession::DecideSession(std::unique_ptr<TrialScheduler> scheduler, std::string metric,
-                             Limits limits)
-    : scheduler_(std::move(scheduler)), metric_(std::move(metric)), limits_(std::move(limits)) {}
+DecideSession::DecideSession(std::unique_ptr<TrialScheduler> scheduler, Scoring scoring)
+    : scheduler_(std::move(scheduler)), scoring_(std::move(scoring)) {}
 
-Result<Metric> DecideSession::RankedOf(const Value& object, Metric value) const {
-  if (!value || limits_.feasible.empty()) return value;
+Result<Metrics> DecideSession::ReadMetrics(const Value& object) const {
+  TUNE_RETURN_IF_ERROR(reader_.ReadMetric(object, scoring_.metric).status());
+  for (const std::string& name : scoring_.scores.reported_names()) {
+    TUNE_RETURN_IF_ERROR(reader_.ReadMetric(object, name).status());
+  }
   Metrics metrics;
   for (const MapEntry& entry : object.AsMap()) {
+    if (entry.key == "trial" || entry.key == "training_iteration") continue;
     const std::optional<double> number = ReadNumber(entry.value);
     if (number || entry.value.is_null()) metrics.emplace_back(entry.key, number.value_or(NAN));
   }
-  const Metrics judged = limits_.feasible.Judged(std::move(metrics), Configuration());
-  return Metric(RankedValue(*value, FindViolation(judged), limits_.mode));
+  return scoring_.feasible.Judged(scoring_.scores.Scored(std::move(metrics)), Configuration());
+}
+
+Metric DecideSession::RankedIn(const Metrics& metrics) const {
+  const Metric value = FindProvisional(metrics, scoring_.metric);
+  if (!value || scoring_.feasible.empty()) return value;
+  return RankedValue(*value, FindViolation(metrics), scoring_.mode);
 }
 
 Result<std::vector<std::string>> DecideSession::OnLine(std::string_view line) {
@@ -139,13 +147,12 @@ Result<std::string> DecideSession::OnReport(const Value& object, Trial& trial) {
                          ", expected more than the last of the trial " + name + ", " +
                          std::to_string(trial.iteration));
   }
-  TUNE_ASSIGN_OR_RETURN(const Metric told, reader_.ReadMetric(object, metric_));
-  TUNE_ASSIGN_OR_RETURN(const Metric value, RankedOf(object, told));
+  TUNE_ASSIGN_OR_RETURN(const Metrics metrics, ReadMetrics(object));
   trial.iteration = iteration;
   // A report of other metrics is no iteration for the scheduler.
-  const Decision decision = object.Find(metric_) == nullptr
-                                ? Decision{}
-                                : scheduler_->OnReport(trial.number, iteration, value);
+  const bool has_metric = HasMetric(metrics, scoring_.metric);
+  const Decision decision =
+      has_metric ? scheduler_->OnReport(trial.number, iteration, RankedIn(metrics)) : Decision{};
   if (decision.verdict == Verdict::kPause) trial.state = State::kPaused;
   if (decision.verdict == Verdict::kStop) {
     trial.state = State::kStopped;

@@ -14,23 +14,23 @@
 #include "core/value.h"
 #include "schedulers/trial_scheduler.h"
 #include "tuner/json_lines.h"
+#include "tuner/metric_scores.h"
 #include "tuner/result_limits.h"
 
 namespace tune {
 
 class DecideSession {
  public:
-  // Limits on results, and which way the metric goes. What they say of parameters is not known here
-  // and counts as kept.
-  struct Limits {
-    ResultLimits feasible;
+  // What a sweep makes of a report before its scheduler hears of it.
+  struct Scoring {
+    std::string metric;  // The sweep's; the text where it is an expression.
+    MetricScores scores = {};
     Mode mode = Mode::kMax;
+    // Names no parameters: no line tells a configuration.
+    ResultLimits feasible = {};
   };
 
-  // `metric`: the sweep's; of the reports' other metrics those that limits name are looked at.
-  DecideSession(std::unique_ptr<TrialScheduler> scheduler, std::string metric, Limits limits);
-  DecideSession(std::unique_ptr<TrialScheduler> scheduler, std::string metric)
-      : DecideSession(std::move(scheduler), std::move(metric), Limits()) {}
+  DecideSession(std::unique_ptr<TrialScheduler> scheduler, Scoring scoring);
 
   // The answers to the next line, without line ends: one for a report, then one for each paused
   // trial of which it decided: {"trial": "b", "decision": "resume"}; a stop or an exploit (of a
@@ -51,12 +51,13 @@ class DecideSession {
   Status OnEvent(const Value& object, Trial& trial, bool is_new);
   Result<std::string> OnReport(const Value& object, Trial& trial);
   std::string OnOrder(const Order& order);
+  // The numbers on the line, with what the sweep makes of them.
+  Result<Metrics> ReadMetrics(const Value& object) const;
   // What the scheduler compares: the value, of a report that breaks limits core/standing.h's.
-  Result<Metric> RankedOf(const Value& object, Metric value) const;
+  Metric RankedIn(const Metrics& metrics) const;
 
   std::unique_ptr<TrialScheduler> scheduler_;
-  std::string metric_;
-  Limits limits_;
+  Scoring scoring_;
   LineReader reader_;
   std::map<std::string, Trial> trials_;  // By the JSON of the name that it was given.
   std::vector<std::string> names_;       // Such JSON, by number.

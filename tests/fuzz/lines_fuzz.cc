@@ -51,7 +51,7 @@ void Converse(std::string_view text) {
   }
   for (const std::string_view scheduler : kSchedulers) {
     auto made = MakeScheduler(*ParseJson(scheduler), Mode::kMin, 1);
-    DecideSession session(*std::move(made), "y");
+    DecideSession session(*std::move(made), {"y"});
     Say(session, text);
   }
 }

@@ -16,7 +16,17 @@ DecideSession Make(std::string_view scheduler = R"({"asha": {"max_t": 20, "reduc
                    Mode mode = Mode::kMax) {
   auto made = MakeScheduler(*ParseJson(scheduler), mode, 7);
   EXPECT_TRUE(made.ok()) << made.status().message();
-  return DecideSession(*std::move(made), "acc");
+  return DecideSession(*std::move(made), {"acc"});
+}
+
+// Of a sweep whose metric is this text, and whose reports must keep these constraints.
+DecideSession MakeScored(const std::string& metric, const Value& constraints) {
+  auto scheduler =
+      MakeScheduler(*ParseJson(R"({"asha": {"max_t": 9, "reduction_factor": 2}})"), Mode::kMax, 7);
+  EXPECT_TRUE(scheduler.ok()) << scheduler.status().message();
+  auto scores = MetricScores::Make({Value(metric)}, constraints);
+  EXPECT_TRUE(scores.ok()) << scores.status().message();
+  return DecideSession(*std::move(scheduler), {metric, *std::move(scores)});
 }
 
 std::vector<std::string> Say(DecideSession& session, std::string_view line) {
@@ -80,6 +90,28 @@ TEST(Decide, ALineWithoutAFiniteValueIsTheWorstAndOneWithoutTheMetricIsNoIterati
               ElementsAre(HasSubstr(R"("decision":"continue","rung":null)")));
   EXPECT_THAT(Say(session, R"({"trial": "x", "training_iteration": 2, "acc": 0.1})"),
               ElementsAre(HasSubstr(R"("rank":1,"count":1)")));
+}
+
+TEST(Decide, AMetricExpressionIsComputedFromItsParts) {
+  DecideSession session = MakeScored("power * 0.5 + delay", Value());
+  EXPECT_THAT(Say(session, R"({"trial": "a", "training_iteration": 1, "power": 4, "delay": 0.5})"),
+              ElementsAre(HasSubstr(R"("decision":"continue","rung":1,"cutoff":null,"rank":1)")));
+  EXPECT_THAT(Say(session, R"({"trial": "b", "training_iteration": 1, "power": 2, "delay": 1})"),
+              ElementsAre(HasSubstr(R"("decision":"stop","rung":1,"cutoff":2.5,"rank":2)")));
+  EXPECT_THAT(Say(session, R"({"trial": "a", "training_iteration": 2, "power": 4})"),
+              ElementsAre(HasSubstr(R"("decision":"continue","rung":null)")));
+  EXPECT_THAT(Say(session, R"({"trial": "a", "training_iteration": 9, "power": 4, "delay": 0.5})"),
+              ElementsAre(HasSubstr(R"("decision":"stop")")));
+  EXPECT_THAT(ErrorOf(session, R"({"trial": "c", "training_iteration": 1, "power": "high"})"),
+              HasSubstr("power: read 'high', expected a number"));
+}
+
+TEST(Decide, AReportThatBreaksMetricConstraintsHasNoValue) {
+  DecideSession session = MakeScored("acc", Value("ms <= 20"));
+  EXPECT_THAT(Say(session, R"({"trial": "a", "training_iteration": 1, "acc": 0.9, "ms": 30})"),
+              ElementsAre(HasSubstr(R"("decision":"stop","rung":1,"cutoff":null)")));
+  EXPECT_THAT(Say(session, R"({"trial": "b", "training_iteration": 1, "acc": 0.1, "ms": 20})"),
+              ElementsAre(HasSubstr(R"("decision":"continue","rung":1,"cutoff":null,"rank":1)")));
 }
 
 TEST(Decide, EventsGetNoAnswer) {
@@ -154,7 +186,7 @@ class PausingScheduler final : public TrialScheduler {
 };
 
 TEST(Decide, ResumedTrialsAreToldDirectlyAfterTheLineThatEarnedIt) {
-  DecideSession session(std::make_unique<PausingScheduler>(), "acc");
+  DecideSession session(std::make_unique<PausingScheduler>(), {"acc"});
   EXPECT_THAT(Say(session, R"({"trial": "a", "training_iteration": 1, "acc": 1})"),
               ElementsAre(HasSubstr(R"("decision":"pause")")));
   Say(session, R"({"trial": 2, "training_iteration": 1, "acc": 1})");
@@ -202,7 +234,7 @@ TEST(Decide, AStopOrderSaysWhy) {
 }
 
 TEST(Decide, AReportOfAPausedTrialCannotBeUsed) {
-  DecideSession session(std::make_unique<PausingScheduler>(), "acc");
+  DecideSession session(std::make_unique<PausingScheduler>(), {"acc"});
   Say(session, R"({"trial": "a", "training_iteration": 1, "acc": 1})");
   EXPECT_THAT(ErrorOf(session, R"({"trial": "a", "training_iteration": 2, "acc": 1})"),
               HasSubstr("which is paused"));

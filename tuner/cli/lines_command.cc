@@ -13,6 +13,7 @@
 #include "core/json.h"
 #include "core/posix/real_clock.h"
 #include "core/spaced_number.h"
+#include "core/utf8.h"
 #include "tuner/ask_tell.h"
 #include "tuner/cli/complain.h"
 #include "tuner/cli/gather_provenance.h"
@@ -110,6 +111,14 @@ Result<GivenSpec> ReadGivenSpec(const LinesOptions& options) {
   return GivenSpec{std::move(spec), seed};
 }
 
+Status RefuseLimitsOnParameters(const ResultLimits& feasible) {
+  if (feasible.parameter_names().empty()) return OkStatus();
+  return InvalidArgument("feasible: a limit names the parameter " +
+                         Printable(feasible.parameter_names().front()) +
+                         ", and tune decide is told no configurations; leave the limit out, or "
+                         "run the sweep");
+}
+
 }  // namespace
 
 int DecideCommand(const LinesOptions& options) {
@@ -117,8 +126,9 @@ int DecideCommand(const LinesOptions& options) {
   if (!given.ok()) return Complain(given.status());
   auto scheduler = MakeScheduler(given->spec.scheduler, given->spec.mode, given->seed);
   if (!scheduler.ok()) return Complain(scheduler.status());
-  DecideSession session(*std::move(scheduler), given->spec.metric,
-                        {given->spec.feasible, given->spec.mode});
+  if (const Status s = RefuseLimitsOnParameters(given->spec.feasible); !s.ok()) return Complain(s);
+  DecideSession session(*std::move(scheduler), {given->spec.metric, given->spec.scores,
+                                                given->spec.mode, given->spec.feasible});
   return Converse(session);
 }
 
