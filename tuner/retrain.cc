@@ -55,6 +55,7 @@ Value RetrainDocument(const Value& document, const SearchSpace& space, std::opti
   search.Set("repeat", plan.runs);
   result.Set("search", std::move(search));
   Erase("from", result);
+  Erase("until", result);
   if (Value* const domains = result.Find("space"); domains != nullptr && domains->is_map()) {
     ReplaceGridSearch(*domains);
   }

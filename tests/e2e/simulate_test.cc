@@ -164,8 +164,8 @@ TEST(Retrain, OfSeveralObjectivesTheWholeFrontIsRetrained) {
   ASSERT_EQ(all.exit_status, 0) << all.err;
   const std::vector<std::string> show = {"retrain", "space", "--show", "--format", "csv"};
   EXPECT_THAT(RunTune(folder, show).out,
-              HasSubstr("trial_before,metric,value_before,runs,reported,mean,"));
-  EXPECT_THAT(RunTune(folder, show).out, HasSubstr("\n1,b,1,2,2,1,0,1,1,"));
+              HasSubstr("trial_before,metric,value_before,runs,reported,failed,mean,"));
+  EXPECT_THAT(RunTune(folder, show).out, HasSubstr("\n1,b,1,2,2,0,1,0,1,1,"));
   EXPECT_TRUE(Succeeded(
       RunTune(folder, {"retrain", "space", "--trial", "3", "--trial", "1", "--seeds", "1"})));
   EXPECT_EQ(Query(folder,

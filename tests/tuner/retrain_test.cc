@@ -49,12 +49,14 @@ TEST(Retrain, TriesEachConfigurationAsOftenAsItIsRun) {
 TEST(Retrain, NothingEndsATrialEarly) {
   const Value document = Retrained(std::string(kSpace) +
                                        "search: {algorithm: tpe}\nfrom: other\n"
+                                       "until: {no_gain: 5 trials}\n"
                                        "scheduler: {asha: {max_t: 20}}\n"
                                        "limits: {sweep_time: 1h, trial_time: 2h}\n",
                                    20);
   EXPECT_EQ(*document.Find("scheduler"), Value("fifo"));
   EXPECT_EQ(*document.Find("search")->Find("algorithm"), Value("random"));
   EXPECT_EQ(document.Find("from"), nullptr);
+  EXPECT_EQ(document.Find("until"), nullptr);
   EXPECT_EQ(ToJson(*document.Find("limits")), R"({"trial_time":"2h"})");
   // It would train on beyond what the scheduler allowed.
   EXPECT_EQ(ToJson(*document.Find("stop")), R"({"training_iteration":20})");
@@ -127,6 +129,38 @@ TEST(Retrain, AConfigurationThatSeveralTrialsHadCountsByTheirMean) {
   EXPECT_EQ((*best)[0].configuration.Find("lr")->AsDouble(), 0.2);
   EXPECT_EQ((*best)[1].trial, 0);
   EXPECT_NEAR((*best)[1].values.at(0), 0.5, 1e-12);
+}
+
+TEST(Retrain, TheMeanLeavesOutRunsThatFailedOrHaveNotEnded) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  {
+    const auto store = OpenStore(path);
+    const auto experiment = store->CreateExperiment(SampleExperiment("s"));
+    ASSERT_TRUE(experiment.ok());
+    Transition rows;
+    const std::pair<TrialStatus, double> runs[] = {{TrialStatus::kTerminated, 0.9},
+                                                   {TrialStatus::kError, 0.3},
+                                                   {TrialStatus::kTerminated, 0.8},
+                                                   {TrialStatus::kRunning, 0.1}};
+    for (int64_t number = 0; number < 4; ++number) {
+      NewTrialRow row = SampleTrial(number);
+      row.configuration = SampleTrial(0).configuration;
+      row.trial.status = runs[number].first;
+      row.trial.best_value = runs[number].second;
+      row.trial.best_iteration = 1;
+      rows.new_trials.push_back(row);
+    }
+    ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
+  }
+  const auto database = OpenForQueries(path);
+  const auto sweep = FindSweep(**database, "s");
+  const auto retrained = ReadRetrained(**database, *sweep);
+  ASSERT_TRUE(retrained.ok()) << retrained.status().message();
+  ASSERT_EQ(retrained->size(), 1u);
+  EXPECT_THAT(retrained->front().values, ::testing::ElementsAre(0.9, 0.8));
+  EXPECT_EQ(retrained->front().trial_count, 4);
+  EXPECT_EQ(retrained->front().failed_count, 1);
 }
 
 TEST(Retrain, MeanAndDeviationAreThoseOfASample) {

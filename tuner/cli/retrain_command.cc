@@ -139,6 +139,7 @@ Result<std::vector<Value>> RetrainedRow(const RetrainedConfiguration& one,
       was == before.end() ? Value() : Value(was->values.at(objective)),
       one.trial_count,
       static_cast<int64_t>(one.values.size()),
+      one.failed_count,
       OrNull(one.mean()),
       OrNull(one.deviation()),
       has_any ? Value(*std::min_element(one.values.begin(), one.values.end())) : Value(),
@@ -169,8 +170,8 @@ Status PrintRetrained(const RetrainOptions& options, const std::string& earlier_
         << " of each configuration's runs\n";
   }
   RowPrinter printer(options.format, options.width, out);
-  std::vector<std::string> columns = {"trial_before", "value_before", "runs", "reported", "mean",
-                                      "deviation",    "min",          "max",  "config"};
+  std::vector<std::string> columns = {"trial_before", "value_before", "runs", "reported", "failed",
+                                      "mean",         "deviation",    "min",  "max",      "config"};
   if (has_several) columns.insert(columns.begin() + 1, "metric");
   printer.Begin(columns);
   for (size_t i = 0; i < sweep.objectives.size(); ++i) {

@@ -157,7 +157,7 @@ Result<std::vector<RetrainedConfiguration>> ReadRetrained(Database& database,
                                                           const FoundSweep& sweep,
                                                           size_t objective) {
   static constexpr char kTrialsSql[] =
-      "SELECT c.flat, t.best_value, t.number FROM trial_rows AS t"
+      "SELECT c.flat, t.best_value, t.number, t.status FROM trial_rows AS t"
       " JOIN configuration_rows AS c ON c.trial = t.id WHERE t.experiment = ?1 ORDER BY t.number";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kTrialsSql));
   row->BindAll(sweep.id);
@@ -173,8 +173,10 @@ Result<std::vector<RetrainedConfiguration>> ReadRetrained(Database& database,
     const std::string flat(row->Text(0));
     auto found = std::find_if(retrained.begin(), retrained.end(),
                               [&](const auto& one) { return one.flat == flat; });
-    if (found == retrained.end()) found = retrained.insert(found, {flat, {}, 0});
+    if (found == retrained.end()) found = retrained.insert(found, {flat, {}, 0, 0});
     ++found->trial_count;
+    found->failed_count += row->Text(3) == "ERROR" ? 1 : 0;
+    if (row->Text(3) != "TERMINATED") continue;
     Metric value = row->OptionalReal(1);
     if (has_several) {
       const auto report = whole.find(row->Int(2));

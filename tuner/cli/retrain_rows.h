@@ -36,12 +36,15 @@ Result<std::vector<BestConfiguration>> ReadConfigurations(Database& database,
                                                           const FoundSweep& sweep,
                                                           const std::vector<int64_t>& trials);
 
-// What the trials of one configuration came to, by one objective.
+// What the trials of one configuration came to, by one objective. Trials that failed, run or wait
+// have no value in it: what they reported is no result of a whole run.
 struct RetrainedConfiguration {
   std::string flat;
-  std::vector<double> values;  // The best of each trial that reported; of several objectives those
-                               // of its last whole report.
+  // The best of each trial that has ended without failing; of several objectives those of its last
+  // whole report.
+  std::vector<double> values;
   int64_t trial_count = 0;
+  int64_t failed_count = 0;
 
   std::optional<double> mean() const;
   std::optional<double> deviation() const;  // Of a sample: nothing for less than two.
