@@ -11,6 +11,7 @@
 #include "core/metric_variable.h"
 #include "core/nearest_name.h"
 #include "tuner/best_trial.h"
+#include "tuner/metric_scores.h"
 
 namespace tune {
 
@@ -258,14 +259,15 @@ Status AskTellSession::Report(Trial& trial, const Value& tell, int64_t iteration
                               const std::vector<Metric>& values) {
   TUNE_ASSIGN_OR_RETURN(const Metrics told, ReadMetrics(tell, values));
   TrialRow& row = trial.row;
-  const Metrics metrics = feasible_.Judged(told, trial.configuration);
+  // A told number of the name "infeasible" or "violation" is no verdict of the sweep's.
+  const Metrics metrics = feasible_.Judged(MetricScores().Scored(told), trial.configuration);
+  const Metric violation = feasible_.empty() ? Metric() : FindViolation(metrics);
   trial.last_values.clear();
   for (const Metric& value : values) trial.last_values.push_back(Finite(value));
   for (const Metric& margin : feasible_.Margins(metrics, trial.configuration)) {
     trial.last_values.push_back(margin);
   }
-  TakeValue(iteration, trial.last_values.front(), objectives_.front().mode, row,
-            FindViolation(metrics));
+  TakeValue(iteration, trial.last_values.front(), objectives_.front().mode, row, violation);
   if (!keeps_steps_) return OkStatus();
   ReportRow report;
   report.trial = row.number;

@@ -78,6 +78,21 @@ TEST(AskTell, TheBestOfWhatWasToldIsAnsweredWithItsConfiguration) {
             "line 10: best: read 1, expected true");
 }
 
+TEST(AskTell, WithoutLimitsAMetricNamedViolationDecidesNothing) {
+  AskTellSession session = MakeGrid();
+  session.KeepSteps();
+  Say(session, R"({"ask": 1})");
+  const std::string metrics = R"("metrics": {"infeasible": 1, "violation": )";
+  Say(session, R"({"tell": {"trial": 0, "iteration": 1, "value": 0.5, )" + metrics + "0}}}");
+  Say(session, R"({"tell": {"trial": 0, "iteration": 2, "value": 0.25, )" + metrics + "0.1}}}");
+  EXPECT_THAT(Say(session, R"({"best": true})"),
+              ElementsAre(HasSubstr(R"("value":0.25,"iteration":2)")));
+  const std::vector<ReportRow> reports = session.TakeStep().rows.reports;
+  ASSERT_EQ(reports.size(), 2u);
+  EXPECT_EQ(FindMetric(reports[1].metrics, "violation"), 0.1);
+  EXPECT_EQ(FindMetric(reports[1].metrics, "reported_infeasible"), 1);
+}
+
 TEST(AskTell, ALineThatCannotBeUsedIsToldByItsNumber) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"ask": 0})", "line 3: ask: read 0, expected an integer of 1 or more"},

@@ -114,6 +114,18 @@ TEST_F(WhyTest, AnIterationReportedAgainAfterARetryIsShownAsSuch) {
                              "asha"));
 }
 
+TEST_F(WhyTest, WithoutLimitsAMetricNamedViolationExplainsNothing) {
+  Transition more;
+  ReportRow report = SampleReport(0, 1, 4, 0.9);
+  report.metrics.emplace_back("violation", 0.25);
+  report.decision = SampleDecision(Verdict::kStop, 4, 0.7, 1, 2);
+  more.reports = {report};
+  more.attempts = {SampleAttempt(0, 1, Outcome::kStopped)};
+  WriteTrial(TrialStatus::kTerminated, StopReason::kMaxT, std::move(more),
+             R"(,"scheduler":{"asha":{"max_t":4}})");
+  EXPECT_THAT(Why("0").out, HasSubstr("the cutoff was 0.7; reached max_t of asha"));
+}
+
 TEST_F(WhyTest, AFailedTrialIsToldWithItsLastError) {
   WriteSampleSweep(*store_, "first");
   const std::string out = Why("2").out;

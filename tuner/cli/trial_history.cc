@@ -181,7 +181,7 @@ std::string Ordinal(int64_t n) {
   return std::to_string(n) + ending;
 }
 
-// Nothing: the sweep has no limits on results, or nobody could tell when it was reported.
+// Of a sweep with limits on results; nothing: nobody could tell when it was reported.
 std::optional<double> ViolationOf(const HistoryReport& report) {
   const Value* const violation =
       report.metrics.is_map() ? report.metrics.Find(kViolationName) : nullptr;
@@ -369,7 +369,9 @@ std::string WhyRunning(const TrialHistory& history) {
 
 // What the scheduler compared. Requires a value.
 double RankedOf(const TrialHistory& history, const HistoryReport& report) {
-  return RankedValue(*report.value, ViolationOf(report), history.trial.sweep.direction());
+  const FoundSweep& sweep = history.trial.sweep;
+  const Metric violation = sweep.has_limits() ? ViolationOf(report) : Metric();
+  return RankedValue(*report.value, violation, sweep.direction());
 }
 
 // Of a configuration as it is shown: names joined by '/'.
