@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "tests/tuner/answer.h"
 #include "tests/tuner/instant_sweep.h"
+#include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
 
 namespace tune {
@@ -125,6 +126,31 @@ TEST_F(SimulateCommandTest, ReplaysAnEarlierSweep) {
 
   options_.curves = folder_.path() + "/tune.db:spice";
   EXPECT_THAT(Simulate().err, HasSubstr("no sweep is named 'spice'; did you mean 'space'?"));
+}
+
+TEST_F(SimulateCommandTest, PlaysWhatWasToldOfTrialsThatOthersRun) {
+  options_.curves = folder_.path() + "/tune.db:told";
+  {
+    const auto store = OpenStore(folder_.path() + "/tune.db");
+    NewExperiment wanted = SampleExperiment("told");
+    wanted.spec = R"({"name":"told","metric":"loss","mode":"min","trainable":"ask-tell",)"
+                  R"("space":{"x":{"uniform":[0,1]}}})";
+    const auto experiment = store->CreateExperiment(wanted);
+    ASSERT_TRUE(experiment.ok()) << experiment.status().message();
+    Transition rows;
+    NewTrialRow trial;
+    trial.trial.number = TrialNumber{0};
+    trial.configuration.Set("x", 0.5);
+    rows.new_trials = {trial};
+    for (const int64_t iteration : {1, 2}) {
+      ReportRow& report = rows.reports.emplace_back(SampleReport(0, 1, iteration, 0.25));
+      report.metrics = {{"loss", 0.25}};
+    }
+    ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
+  }
+  const Answer answer = Simulate();
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("best           loss = 0.25"));
 }
 
 TEST_F(SimulateCommandTest, SaysOfAnEarlierSweepThatItIsOfAnotherSpace) {

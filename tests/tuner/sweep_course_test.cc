@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
@@ -15,6 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 // Two trials that run.
 class SweepCourseTest : public ::testing::Test {
@@ -100,6 +104,67 @@ TEST_F(SweepCourseTest, APartThatIsTheLastReportIsReadOnAsTheOthersAre) {
   EXPECT_THAT(Look(), ElementsAre(0.5));
   Report(0, 2, 0.75);
   EXPECT_THAT(Look(), ElementsAre(0.5, 0.75));
+}
+
+ReportRow Told(int64_t trial, int64_t attempt, int64_t iteration, double value) {
+  return SampleReport(trial, attempt, iteration, value);
+}
+
+ReportRow Decided(int64_t trial, int64_t attempt, int64_t iteration, double value) {
+  ReportRow row = Told(trial, attempt, iteration, value);
+  row.decision = Decision();
+  return row;
+}
+
+NewTrialRow Trial(int64_t number, int64_t best_iteration, double best_value) {
+  NewTrialRow row = SampleTrial(number);
+  row.trial.status = TrialStatus::kTerminated;
+  row.trial.best_iteration = best_iteration;
+  row.trial.best_value = best_value;
+  return row;
+}
+
+// Trials and values of the steps, in a database of its own.
+std::vector<std::pair<int64_t, double>> CourseOf(const std::string& trainable,
+                                                 const Transition& rows) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  {
+    const auto store = OpenStore(path);
+    NewExperiment wanted = SampleExperiment("s");
+    wanted.spec = R"({"name":"s","metric":"val_accuracy","mode":"max","trainable":)" + trainable +
+                  R"(,"space":{"x":{"uniform":[0,1]}}})";
+    const auto experiment = store->CreateExperiment(wanted);
+    EXPECT_TRUE(experiment.ok()) << experiment.status().message();
+    EXPECT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
+  }
+  const auto database = OpenForQueries(path);
+  const auto sweep = FindSweep(**database, "s");
+  EXPECT_TRUE(sweep.ok());
+  SweepCourse course(*sweep);
+  EXPECT_TRUE(course.Refresh(**database).ok());
+  std::vector<std::pair<int64_t, double>> steps;
+  for (const SweepCourse::Step& step : course.best()) steps.emplace_back(step.number, step.value);
+  return steps;
+}
+
+TEST(SweepCourse, WhatIsToldCountsThoughNothingDecidesOnIt) {
+  Transition rows;
+  rows.new_trials = {Trial(0, 2, 0.5), Trial(1, 1, 0.75)};
+  rows.reports = {Told(0, 1, 1, 0.25), Told(0, 1, 2, 0.5), Told(1, 1, 1, 0.75)};
+  EXPECT_THAT(CourseOf(R"("ask-tell")", rows),
+              ElementsAre(Pair(0, 0.25), Pair(0, 0.5), Pair(1, 0.75)));
+}
+
+TEST(SweepCourse, AnIterationThatCameAgainCountsWhereItIsItsTrialsBest) {
+  Transition rows;
+  // Trial 0 took over another configuration and did better at iteration 1; trial 1 was retried, and
+  // what it reported then counts for nothing.
+  rows.new_trials = {Trial(0, 1, 0.75), Trial(1, 1, 0.5)};
+  rows.reports = {Decided(0, 1, 1, 0.25), Decided(1, 1, 1, 0.5), Told(1, 2, 1, 0.9),
+                  Told(0, 2, 1, 0.75)};
+  EXPECT_THAT(CourseOf(R"({"curve":{"value":"x"}})", rows),
+              ElementsAre(Pair(0, 0.25), Pair(1, 0.5), Pair(0, 0.75)));
 }
 
 }  // namespace

@@ -64,14 +64,16 @@ Status StoredCurveReader::ReadMetricNames(int64_t experiment) {
 }
 
 // Reports that came again after a retry carry no decision: they are not the curve's, but the time
-// of the next one counts from them. What a trial reported with a configuration taken over from
-// another one is no curve of its own.
+// of the next one counts from them; what was told of trials that others run has neither decisions
+// nor attempts. What a trial reported with a configuration taken over from another one is no curve
+// of its own.
 Status StoredCurveReader::ReadReports(const FoundSweep& sweep) {
   static constexpr char kReportsSql[] =
-      "SELECT t.number, c.flat, r.iteration, r.metrics, r.attempt, r.reported_us, a.started_us,"
-      " r.decision FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
+      "SELECT t.number, c.flat, r.iteration, r.metrics, r.attempt, r.reported_us,"
+      " coalesce(a.started_us, t.started_us, t.created_us), r.decision FROM report_rows AS r JOIN "
+      "trial_rows AS t ON t.id = r.trial"
       " JOIN configuration_rows AS c ON c.trial = t.id"
-      " JOIN attempt_rows AS a ON a.trial = r.trial AND a.number = r.attempt"
+      " LEFT JOIN attempt_rows AS a ON a.trial = r.trial AND a.number = r.attempt"
       " WHERE t.experiment = ?1 AND NOT EXISTS (SELECT 1 FROM exploit_rows AS x"
       "   WHERE x.trial = t.id AND " TUNE_ATTEMPT_BEFORE_EXPLOIT_SQL
       " < r.attempt)"
@@ -89,7 +91,7 @@ Status StoredCurveReader::ReadReports(const FoundSweep& sweep) {
     const int64_t at_us = row->Int(5);
     const double seconds =
         Duration{std::max<int64_t>(0, at_us - std::exchange(before_us, at_us))}.seconds();
-    if (row->IsNull(7)) continue;
+    if (row->IsNull(7) && !sweep.is_told()) continue;
     if (std::exchange(curve_of, trial) != trial) TUNE_RETURN_IF_ERROR(BeginCurve(sweep, *row));
     TUNE_RETURN_IF_ERROR(AddReport(*row, seconds));
   }

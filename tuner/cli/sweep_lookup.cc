@@ -20,8 +20,6 @@
 namespace tune {
 namespace {
 
-constexpr char kAskTell[] = "ask-tell";
-
 std::string TrainableKind(const Value& spec) {
   const Value* const trainable = spec.is_map() ? spec.Find("trainable") : nullptr;
   if (trainable == nullptr) return std::string();
@@ -170,8 +168,7 @@ Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
     // yet may be any's.
     const bool has_tuner = holder && holder->MayRun(sweep.name);
     // One that is only told of its trials has none.
-    const bool needs_tuner = sweep.trainable_kind != kAskTell;
-    if (sweep.status == "RUNNING" && needs_tuner && !has_tuner) sweep.status = "INTERRUPTED";
+    if (sweep.status == "RUNNING" && !sweep.is_told() && !has_tuner) sweep.status = "INTERRUPTED";
   }
   TUNE_RETURN_IF_ERROR(TakeLabels(database, sweeps));
   TUNE_RETURN_IF_ERROR(TakeGivenUp(database, sweeps));
@@ -225,7 +222,7 @@ std::string FindArtifact(const std::string& path, const std::string& db_path,
 
 Result<FoundSweep> FindRunSweep(Database& database, const std::string& name) {
   TUNE_ASSIGN_OR_RETURN(FoundSweep sweep, FindSweep(database, name));
-  if (sweep.trainable_kind != kAskTell) return sweep;
+  if (!sweep.is_told()) return sweep;
   return InvalidArgument(Printable(sweep.name) +
                          ": is a sweep of tune ask and tune tell, which no tuner runs; tune delete "
                          "removes it");

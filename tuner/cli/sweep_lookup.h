@@ -47,6 +47,8 @@ struct FoundSweep {
   // Whether configurations are compared by the means of their runs.
   bool has_means() const { return repeat > 1 && objectives.size() == 1; }
   bool has_limits() const { return !limits.empty(); }
+  // Whether others run its trials, and tell of them (tune ask, tune tell).
+  bool is_told() const { return trainable_kind == "ask-tell"; }
   // A trial's violation in a query over trial_rows or trials: databases of older programs have no
   // such column, and no sweep with limits.
   std::string ViolationSql() const { return has_limits() ? "violation" : ""; }

@@ -333,9 +333,8 @@ std::string LastAttempt(const TrialHistory& history) {
 
 std::string WhyFailed(const TrialHistory& history) {
   if (history.attempts.empty()) {
-    return history.trial.sweep.trainable_kind == "ask-tell"
-               ? "failed, as was told (tune tell --failed)"
-               : "failed before its first attempt";
+    return history.trial.sweep.is_told() ? "failed, as was told (tune tell --failed)"
+                                         : "failed before its first attempt";
   }
   const HistoryAttempt& last = history.attempts.back();
   if (last.outcome == "completed" || last.error.starts_with("no_metric")) {
@@ -422,9 +421,8 @@ std::string ExplainReport(const TrialHistory& history, const HistoryReport& repo
     return "no iteration: reported without " + Printable(metric);
   }
   if (report.decision.empty()) {
-    return history.trial.sweep.trainable_kind == "ask-tell"
-               ? "told by tune tell; no scheduler decides"
-               : "repeated after a retry; the first report decided";
+    return history.trial.sweep.is_told() ? "told by tune tell; no scheduler decides"
+                                         : "repeated after a retry; the first report decided";
   }
   const std::string& scheduler = history.trial.sweep.scheduler;
   const bool is_worse =

@@ -134,7 +134,7 @@ Result<std::string> MetricsPage::ReadSweeps() {
   std::string out = of_status.text();
   // Trials that are told with tune tell have no tuner, and all the time that they want.
   const auto running = std::find_if(sweeps.rbegin(), sweeps.rend(), [](const FoundSweep& sweep) {
-    return sweep.status == kStateRunning && sweep.trainable_kind != "ask-tell";
+    return sweep.status == kStateRunning && !sweep.is_told();
   });
   if (running == sweeps.rend()) return out;
   out += Family("tune_sweep_start_timestamp_seconds", "gauge",

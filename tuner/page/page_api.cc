@@ -26,9 +26,7 @@ namespace tune {
 namespace {
 
 // Of tune ask a sweep is RUNNING, and nobody can be asked.
-bool HasLivingTuner(const FoundSweep& sweep) {
-  return HasTuner(sweep) && sweep.trainable_kind != "ask-tell";
-}
+bool HasLivingTuner(const FoundSweep& sweep) { return HasTuner(sweep) && !sweep.is_told(); }
 
 // Differs where trials have come, reported or failed.
 Result<std::string> StateOfTrials(Database& database, int64_t experiment) {
@@ -165,11 +163,11 @@ Result<std::string> PageApi::Sweep(const FoundSweep& sweep, PageRights rights) {
   TUNE_ASSIGN_OR_RETURN(const Value provenance, ProvenanceValue(has_row ? row->Text(1) : "{}"));
   AppendField("provenance", provenance, out);
   AppendField("may_note", rights == PageRights::kAct, out);
-  const bool is_at_rest = !HasTuner(living) && living.trainable_kind != "ask-tell";
+  const bool is_at_rest = !HasTuner(living) && !living.is_told();
   AppendField("may_manage", rights == PageRights::kAct && is_at_rest && HasHead(database_->path()),
               out);
-  const bool may_again = rights == PageRights::kAct && again_ != nullptr &&
-                         living.trainable_kind != "ask-tell" && HasHead(database_->path());
+  const bool may_again = rights == PageRights::kAct && again_ != nullptr && !living.is_told() &&
+                         HasHead(database_->path());
   AppendField("may_again", may_again, out);
   AppendField("may_act", rights == PageRights::kAct && HasLivingTuner(living), out);
   out += ",\"spec\":" + (has_row ? std::string(row->Text(0)) : "{}") + ",\"doubts\":[";

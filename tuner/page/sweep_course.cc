@@ -10,16 +10,17 @@
 namespace tune {
 
 Status SweepCourse::ReadTrials(Database& database) {
-  static constexpr char kSql[] = "SELECT id, number, status FROM trial_rows WHERE experiment = ?1";
+  static constexpr char kSql[] =
+      "SELECT id, number, status, best_iteration, best_value FROM trial_rows WHERE experiment = ?1";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
   row->BindAll(experiment_);
-  numbers_.clear();
+  trials_.clear();
   over_.clear();
   std::set<int64_t> failed;
   while (true) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) break;
-    numbers_[row->Int(0)] = row->Int(1);
+    trials_[row->Int(0)] = {row->Int(1), row->OptionalInt(3), row->OptionalReal(4)};
     const bool has_failed = row->Text(2) == "ERROR";
     if (has_failed) failed.insert(row->Int(0));
     if (has_failed || row->Text(2) == "TERMINATED") over_.insert(row->Int(0));
@@ -89,8 +90,8 @@ SweepCourse::Report SweepCourse::ReportOf(const Statement& row) {
 }
 
 void SweepCourse::Take(const Report& report) {
-  const auto number = numbers_.find(report.trial);
-  if (number == numbers_.end()) return;
+  const auto trial = trials_.find(report.trial);
+  if (trial == trials_.end()) return;
   if (report.rung) {
     Rung& rung = rungs_[*report.rung];
     rung.reached.insert(report.trial);
@@ -99,7 +100,8 @@ void SweepCourse::Take(const Report& report) {
   }
   if (!report.value || !report.keeps_limits || failed_.contains(report.trial)) return;
   if (!best_.empty() && !IsBetter(*report.value, best_.back().value, mode_)) return;
-  best_.push_back({report.trial, number->second, report.iteration, report.at_us, *report.value});
+  best_.push_back(
+      {report.trial, trial->second.number, report.iteration, report.at_us, *report.value});
 }
 
 Result<std::vector<SweepCourse::Report>> SweepCourse::TakeParts(Database& database) {
@@ -143,11 +145,17 @@ Result<bool> SweepCourse::Refresh(Database& database) {
     last_trial_ = report.trial;
     last_at_us_ = report.at_us;
     parts_.erase(report.trial);
-    if (!numbers_.contains(report.trial)) continue;
+    const auto found = trials_.find(report.trial);
+    if (found == trials_.end()) continue;
     ++report_count_;
-    if (report.decision) {
+    // Without a decision are what was reported again after a retry, which counts for nothing, and
+    // what a trial reported again with the configuration of another, which may be its best.
+    const Trial& trial = found->second;
+    const bool is_its_best = report.value && report.iteration == trial.best_iteration &&
+                             report.value == trial.best_value;
+    if (report.decision || is_told_ || is_its_best) {
       Take(report);
-    } else if (!report.value) {  // Else it was reported again after a retry.
+    } else if (!report.value) {
       parts_[report.trial] = report.row;
     }
   }

@@ -30,7 +30,10 @@ class SweepCourse {
   };
 
   explicit SweepCourse(const FoundSweep& sweep)
-      : experiment_(sweep.id), mode_(sweep.direction()), has_limits_(sweep.has_limits()) {}
+      : experiment_(sweep.id),
+        mode_(sweep.direction()),
+        has_limits_(sweep.has_limits()),
+        is_told_(sweep.is_told()) {}
 
   // True: there is more to read. Within a transaction of the database: trials and reports must be
   // of one state.
@@ -50,6 +53,12 @@ class SweepCourse {
     std::set<int64_t> reached;  // Trials, by id.
     int64_t stopped = 0;
     std::optional<double> cutoff;
+  };
+
+  struct Trial {
+    int64_t number = 0;
+    std::optional<int64_t> best_iteration = {};
+    Metric best_value = {};
   };
 
   struct Report {
@@ -72,10 +81,11 @@ class SweepCourse {
   int64_t experiment_;
   Mode mode_;
   bool has_limits_;  // Of results, those that keep them alone are in the course of the best.
+  bool is_told_;     // By ask and tell: no report has a decision.
   int64_t last_report_ = 0;                  // Rows of report_rows are in order of arrival.
   int64_t last_trial_ = 0, last_at_us_ = 0;  // Of it.
   int64_t report_count_ = 0;
-  std::map<int64_t, int64_t> numbers_;  // Of its trials, by id.
+  std::map<int64_t, Trial> trials_;  // By id.
   std::set<int64_t> failed_, over_;
   // Reports of a part of an iteration: rows that are written anew when the sweep's metric comes. By
   // trial, whose last report it is.
