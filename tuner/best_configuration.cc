@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/check.h"
+#include "core/standing.h"
 
 namespace tune {
 namespace {
@@ -27,6 +28,7 @@ ConfigurationRuns Summed(int64_t number, int64_t repeat, Mode mode,
   summed.repeat = repeat;
   double sum = 0;
   Metric best_violation;
+  bool is_unknown = false;
   for (const Run* const run : runs) {
     const double value = *run->best_value;
     const bool is_first = summed.trials.empty();
@@ -38,11 +40,14 @@ ConfigurationRuns Summed(int64_t number, int64_t repeat, Mode mode,
     if (is_first || IsBetter(summed.worst, value, mode)) summed.worst = value;
     summed.trials.push_back(run->trial);
     sum += value;
-    summed.violation += run->violation.value_or(0);
+    const double violation = run->violation.value_or(0);
+    summed.violation += violation;
+    summed.feasible_count += violation == 0 ? 1 : 0;
+    is_unknown = is_unknown || violation >= kViolationUnknown;
   }
   const auto count = static_cast<double>(runs.size());
   summed.mean = sum / count;
-  summed.violation /= count;
+  summed.violation = is_unknown ? kViolationUnknown : summed.violation / count;
   if (runs.size() < 2) return summed;
   double squares = 0;
   for (const Run* const run : runs) {

@@ -33,7 +33,9 @@ struct ConfigurationRuns {
   int64_t repeat = 1;
   std::vector<int64_t> trials;  // Those that count, by number; at least one.
   double mean = 0;
-  double violation = 0;             // The mean of the runs': 0 where each is feasible.
+  // The mean of the runs': 0 where each is feasible, kViolationUnknown where one is unknown.
+  double violation = 0;
+  int64_t feasible_count = 0;       // Of the runs that count.
   std::optional<double> deviation;  // Of a sample: nothing for one run.
   int64_t best_trial = 0;
   double best = 0;
@@ -47,7 +49,7 @@ std::vector<ConfigurationRuns> RankConfigurations(std::span<const Run> runs, int
                                                   Mode mode,
                                                   FailedTrials failed = FailedTrials::kLeaveOut);
 
-// The same as a query over `trials`, of a sweep whose trials have ended.
+// The ranking as a query over `trials`, of a sweep whose trials have ended.
 std::string RankConfigurationsSql(int64_t experiment, int64_t repeat, Mode mode,
                                   bool has_limits = false);
 

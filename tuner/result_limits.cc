@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/input_error.h"
 #include "core/metric_variable.h"
 #include "core/nearest_name.h"
@@ -201,14 +202,34 @@ std::string DescribeViolation(double violation) {
   return "infeasible: it violates the limits by " + ShownNumber(violation);
 }
 
-std::string NoTrialIsFeasible(const std::vector<std::string>& limits, double violation) {
-  std::string kept;
-  for (const std::string& limit : limits) kept += (kept.empty() ? "" : " and ") + limit;
-  const std::string none = "no trial is feasible: none kept " + kept;
+namespace {
+
+constexpr char kWhyUnknown[] =
+    "because a metric of a limit was NaN or not reported, or a limit came to no number";
+
+std::string Joined(const std::vector<std::string>& limits) {
+  std::string joined;
+  for (const std::string& limit : limits) joined += (joined.empty() ? "" : " and ") + limit;
+  return joined;
+}
+
+}  // namespace
+
+std::string NotEachRunIsFeasible(const std::vector<std::string>& limits, int64_t feasible_runs,
+                                 int64_t runs, double violation) {
+  const std::string begin = "the best configuration kept " + Joined(limits) + " in " +
+                            (feasible_runs == 0 ? "none" : std::to_string(feasible_runs)) + " of " +
+                            Counted(runs, "run");
   if (violation >= kViolationUnknown) {
-    return none +
-           "; of no trial is known by how much, because a metric of a limit was NaN or not "
-           "reported, or a limit came to no number";
+    return begin + "; by how much is not known of all of them, " + kWhyUnknown;
+  }
+  return begin + "; its runs violate the limits by " + ShownNumber(violation) + " in the mean";
+}
+
+std::string NoTrialIsFeasible(const std::vector<std::string>& limits, double violation) {
+  const std::string none = "no trial is feasible: none kept " + Joined(limits);
+  if (violation >= kViolationUnknown) {
+    return none + "; of no trial is known by how much, " + kWhyUnknown;
   }
   return none + "; the best is the one that violates them least, by " + ShownNumber(violation);
 }

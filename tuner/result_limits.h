@@ -14,6 +14,7 @@
 // Thread rule: immutable.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -93,5 +94,9 @@ std::string DescribeViolation(double violation);
 // "no trial is feasible: none kept latency_ms <= 20 and acc >= 0.7; the best is the one that
 // violates them least, by 0.25". `violation`: of the best.
 std::string NoTrialIsFeasible(const std::vector<std::string>& limits, double violation);
+// Of the best configuration, of whose `runs` not all are feasible: "the best configuration kept
+// latency_ms <= 20 in 1 of 2 runs; its runs violate the limits by 0.05 in the mean".
+std::string NotEachRunIsFeasible(const std::vector<std::string>& limits, int64_t feasible_runs,
+                                 int64_t runs, double violation);
 
 }  // namespace tune

@@ -41,12 +41,14 @@ struct Told {
 class LimitedSweep : public testing::Test {
  protected:
   // A trial for each, with one report.
-  void Write(const std::vector<Told>& all, const std::string& limits = R"(["latency <= 20"])") {
+  void Write(const std::vector<Told>& all, const std::string& limits = R"(["latency <= 20"])",
+             int64_t repeat = 1) {
     const auto store = OpenStore(path_);
     NewExperiment wanted = SampleExperiment("s");
     wanted.metric = "acc";
     wanted.spec = R"({"name":"s","metric":"acc","mode":"max","samples":4,"feasible":)" + limits +
-                  R"(,"space":{"lr":{"uniform":[0,10]},"batch_size":{"choice":[32,64,128,256]},)"
+                  R"(,"search":{"algorithm":"random","repeat":)" + std::to_string(repeat) +
+                  R"(},"space":{"lr":{"uniform":[0,10]},"batch_size":{"choice":[32,64,128,256]},)"
                   R"("optimizer":{"kind":{"choice":["adam","sgd, \"plain\""]}},"augment":true}})";
     const auto experiment = store->CreateExperiment(wanted);
     ASSERT_TRUE(experiment.ok()) << experiment.status().message();
@@ -123,6 +125,25 @@ TEST_F(LimitedSweep, ThatNoTrialIsFeasibleIsSaidByEachAnswer) {
   best.best = true;
   EXPECT_THAT(Results(best).err, HasSubstr(warning));
   EXPECT_THAT(Lines(Results(best).out)[1], StartsWith("     1"));
+}
+
+TEST_F(LimitedSweep, OfSeveralRunsItIsSaidInHowManyTheBestConfigurationKeepsTheLimits) {
+  Write({{0.9, 18}, {0.9, 22}, {0.9, 30}, {0.9, 30}}, R"(["latency <= 20"])", 2);
+  const std::string warning =
+      "warning: the best configuration kept latency <= 20 in 1 of 2 runs; its runs violate the "
+      "limits by 0.05 in the mean\n";
+  EXPECT_THAT(Best().out, AllOf(HasSubstr("s/0 "), HasSubstr("limits         feasible\n")));
+  EXPECT_EQ(Best().err, warning);
+  const Answer results = Results();
+  EXPECT_THAT(results.err, HasSubstr(warning));
+  EXPECT_THAT(Lines(results.out)[0], HasSubstr("  violation  "));
+  EXPECT_THAT(Lines(results.out)[1], HasSubstr("  0.05  "));
+}
+
+TEST_F(LimitedSweep, OfARunOfWhichNobodyCanTellNoMeanViolationIsSaid) {
+  Write({{0.9, 30}, {0.9, std::nan("")}}, R"(["latency <= 20"])", 2);
+  EXPECT_THAT(Best().err, AllOf(HasSubstr("in none of 2 runs; by how much is not known of all"),
+                                Not(HasSubstr("e+89"))));
 }
 
 TEST_F(LimitedSweep, WhatNobodyCanTellComesLast) {

@@ -132,6 +132,13 @@ TEST(ResultLimits, AreToldToAPersonOneByOne) {
   EXPECT_EQ(NoTrialIsFeasible(limits.texts(), 0.5),
             "no trial is feasible: none kept width * energy <= 100 and loss <= 2; the best is the "
             "one that violates them least, by 0.5");
+  EXPECT_EQ(NotEachRunIsFeasible({"ms <= 20"}, 1, 2, 0.05),
+            "the best configuration kept ms <= 20 in 1 of 2 runs; its runs violate the limits by "
+            "0.05 in the mean");
+  EXPECT_EQ(NotEachRunIsFeasible({"ms <= 20"}, 0, 1, kViolationUnknown),
+            "the best configuration kept ms <= 20 in none of 1 run; by how much is not known of "
+            "all of them, because a metric of a limit was NaN or not reported, or a limit came to "
+            "no number");
 }
 
 }  // namespace

@@ -339,8 +339,7 @@ Status PrintByConfiguration(const ResultsOptions& options, const FoundSweep& swe
                       err);
   if (options.best && ranked.empty()) err << NoBestIn(database, sweep) << "\n";
   if (sweep.has_limits() && !ranked.empty() && ranked.front().violation > 0) {
-    err << "warning: " << Printable(NoTrialIsFeasible(sweep.limits, ranked.front().violation))
-        << "\n";
+    err << "warning: " << Printable(WarningOf(sweep.limits, ranked.front())) << "\n";
   }
   if (shown < count) err << shown << " of " << count << " configurations are shown\n";
   if (options.format == OutputFormat::kTable && options.rows == ResultRows::kUsual)

@@ -196,6 +196,7 @@ void PrintConfigurations(const ResultsView& view, const TrialListing& table,
   OwnColumns own;
   for (const char* const name : {"configuration", "runs", "mean", "deviation", "best", "worst"})
     own.leading.push_back(*table.Find(name));
+  for (size_t i = *table.Find("trials") + 1; i < table.param_begin; ++i) own.leading.push_back(i);
   own.trailing.push_back(*table.Find("best_trial"));
   PrintWithoutConstants(view, shown, own, rows, out, err);
 }

@@ -191,8 +191,9 @@ class SweepDisplay::State {
     if (spec.feasible.empty()) return "";
     if (!spec.more_objectives.empty()) return WarningOf(spec.feasible.texts(), front);
     if (!best) return "";
-    const Metric violation = best->runs ? Metric(best->runs->violation) : best->violation;
-    return IsFeasible(violation) ? "" : NoTrialIsFeasible(spec.feasible.texts(), *violation);
+    const std::vector<std::string> limits = spec.feasible.texts();
+    if (best->runs) return WarningOf(limits, *best->runs);
+    return IsFeasible(best->violation) ? "" : NoTrialIsFeasible(limits, *best->violation);
   }
 
   std::optional<BestSoFar> Best() const {

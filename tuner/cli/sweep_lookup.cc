@@ -317,9 +317,14 @@ std::string WhyThereIsNoBest(Database& database, const FoundSweep& sweep) {
 }
 
 std::string WarningOf(const FoundSweep& sweep, const BestTrial& best) {
-  const Metric violation = best.runs ? Metric(best.runs->violation) : best.violation;
-  if (!sweep.has_limits() || IsFeasible(violation)) return "";
-  return NoTrialIsFeasible(sweep.limits, *violation);
+  if (!sweep.has_limits()) return "";
+  if (best.runs) return WarningOf(sweep.limits, *best.runs);
+  return IsFeasible(best.violation) ? "" : NoTrialIsFeasible(sweep.limits, *best.violation);
+}
+
+std::string WarningOf(const std::vector<std::string>& limits, const ConfigurationRuns& best) {
+  if (best.violation == 0) return "";
+  return NotEachRunIsFeasible(limits, best.feasible_count, best.count(), best.violation);
 }
 
 std::string NoBestIn(Database& database, const FoundSweep& sweep) {

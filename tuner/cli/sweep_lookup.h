@@ -93,6 +93,8 @@ Result<ExperimentSpec> ReadStoredSpec(Database& database, const FoundSweep& swee
 std::string ObjectiveNames(const FoundSweep& sweep);
 // Said loudly wherever a best trial is told that keeps no limits; empty: it keeps them.
 std::string WarningOf(const FoundSweep& sweep, const BestTrial& best);
+// The same of the best configuration, in a sweep with these limits.
+std::string WarningOf(const std::vector<std::string>& limits, const ConfigurationRuns& best);
 // The best of the trials in ERROR.
 Result<std::optional<FailedBest>> FindFailedBest(Database& database, const FoundSweep& sweep);
 // Where FindBestTrial gives nothing: "no trial has reported acc".

@@ -22,7 +22,8 @@ const char* const kTrialColumns[] = {"number",     "status",     "stop_reason",
                                      "last_value", "attempts",   "run_seconds"};
 constexpr size_t kTrialColumnCount = std::size(kTrialColumns);
 // Behind them, of a sweep with limits on results.
-const char* const kLimitColumns[] = {"feasible", "violation"};
+constexpr char kViolation[] = "violation";
+const char* const kLimitColumns[] = {"feasible", kViolation};
 constexpr char kFailure[] = "failure";
 
 std::vector<std::string> OwnColumns(const FoundSweep& sweep) {
@@ -191,6 +192,9 @@ TrialListing ByConfiguration(const TrialListing& trials,
   }
   TrialListing table;
   table.columns.assign(std::begin(kConfigurationColumns), std::end(kConfigurationColumns));
+  const auto own_end = trials.columns.begin() + static_cast<int64_t>(trials.param_begin);
+  const bool has_limits = std::find(trials.columns.begin(), own_end, kViolation) != own_end;
+  if (has_limits) table.columns.emplace_back(kViolation);
   table.param_begin = table.columns.size();
   for (size_t i = trials.param_begin; i < trials.metric_begin; ++i) {
     const std::string& name = trials.columns[i];
@@ -199,7 +203,8 @@ TrialListing ByConfiguration(const TrialListing& trials,
   }
   table.metric_begin = table.failure = table.columns.size();
   table.columns.emplace_back(kFailure);
-  const auto add = [&](std::vector<Value> row, const std::vector<size_t>& of) {
+  const auto add = [&](std::vector<Value> row, Value violation, const std::vector<size_t>& of) {
+    if (has_limits) row.push_back(std::move(violation));
     for (size_t i = trials.param_begin; i < trials.metric_begin; ++i)
       row.push_back(trials.rows[of.front()][i]);
     const auto failed = std::find_if(of.begin(), of.end(), [&](size_t run) {
@@ -214,13 +219,13 @@ TrialListing ByConfiguration(const TrialListing& trials,
     add({runs.number, runs.count(), repeat, runs.mean,
          runs.deviation ? Value(*runs.deviation) : Value(), runs.best, runs.worst, runs.best_trial,
          std::move(numbers)},
-        places.at(runs.number));
+        runs.violation, places.at(runs.number));
     places.erase(runs.number);
   }
   for (const auto& [number, of] : places) {
     add({number, int64_t{0}, repeat, Value(), Value(), Value(), Value(), Value(),
          Value::MakeList()},
-        of);
+        Value(), of);
   }
   return table;
 }

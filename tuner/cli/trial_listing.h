@@ -37,7 +37,8 @@ struct TrialListing {
 
 // The configurations of a sweep with `repeat` as rows, the best first: configuration, runs (those
 // that count), repeat (how many there should be), mean, deviation, best, worst, best_trial, trials,
-// then the parameters, then failure: why a run failed. Last those of which no run counts.
+// of a sweep with limits on results violation (the mean), then the parameters, then failure: why a
+// run failed. Last those of which no run counts.
 TrialListing ByConfiguration(const TrialListing& trials,
                              const std::vector<ConfigurationRuns>& ranked, int64_t repeat);
 
