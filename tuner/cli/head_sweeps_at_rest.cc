@@ -10,6 +10,7 @@
 #include "tuner/cli/sweep_start.h"
 #include "tuner/cli/working_package.h"
 #include "tuner/control/control_plan.h"
+#include "tuner/earlier_sweep.h"
 #include "tuner/provenance.h"
 
 namespace tune {
@@ -24,8 +25,7 @@ std::string LearnerOf(const std::string& name, const std::vector<StoredExperimen
                          experiment.status == ExperimentStatus::kStopped;
     if (is_over || experiment.name == name) continue;
     const Result<Value> spec = ParseJson(experiment.spec);
-    const Value* const from = spec.ok() && spec->is_map() ? spec->Find("from") : nullptr;
-    if (from != nullptr && *from == Value(name)) return experiment.name;
+    if (spec.ok() && EarlierNameIn(*spec) == name) return experiment.name;
   }
   return "";
 }
