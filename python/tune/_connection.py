@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import socket
 
-_ANSWER_BYTES_MAX = 1 << 20
+ANSWER_BYTES_MAX = 1 << 20
 
 
 class Connection:
@@ -20,8 +20,8 @@ class Connection:
             self._socket.close()
             raise _gone(f"TUNE_SOCKET {name}: {error.strerror or error}") from error
 
-    def exchange(self, line: bytes) -> bytes:
-        """Sends a line, waits for one. After any error the connection is of no more use."""
+    def exchange(self, line: bytes, bytes_max: int = ANSWER_BYTES_MAX) -> bytes:
+        """Sends a line, waits for one, of `bytes_max`. After any error the connection is of no more use."""
         try:
             self._socket.sendall(line)
             answer = bytearray()
@@ -30,8 +30,8 @@ class Connection:
                 if not part:
                     raise _gone("the connection was closed")
                 answer += part
-                if len(answer) > _ANSWER_BYTES_MAX:
-                    raise _gone(f"an answer of more than {_ANSWER_BYTES_MAX} bytes")
+                if len(answer) > bytes_max:
+                    raise _gone(f"an answer of more than {bytes_max} bytes")
         except (BrokenPipeError, ConnectionResetError) as error:
             raise _gone("the connection was closed") from error
         return bytes(answer)

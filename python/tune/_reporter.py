@@ -15,11 +15,12 @@ import os
 import threading
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
-from ._connection import Connection
+from ._connection import ANSWER_BYTES_MAX, Connection
 from ._environment import integer
 from ._number import as_number, on_the_wire, shown
 
 _PROTOCOL = 1
+_TRIAL_BYTES_MAX = 64 << 20  # A thousand parameters, in variables of up to 128 KiB each.
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -92,7 +93,8 @@ class Reporter:
             return None
         with self._lock:
             try:
-                answer = json.loads(self._ask(name, json.dumps(request).encode("ascii") + b"\n"))
+                line = json.dumps(request).encode("ascii") + b"\n"
+                answer = json.loads(self._ask(name, line, _TRIAL_BYTES_MAX))
             except ConnectionError:
                 return None
             self._last = None
@@ -132,11 +134,11 @@ class Reporter:
             "tune.iteration(), or report without checkpoints"
         )
 
-    def _ask(self, name: str, line: bytes) -> bytes:
+    def _ask(self, name: str, line: bytes, bytes_max: int = ANSWER_BYTES_MAX) -> bytes:
         if self._connection is None:
             self._connection = Connection(name)
         try:
-            return self._connection.exchange(line)
+            return self._connection.exchange(line, bytes_max)
         except BaseException:
             # Also when a signal broke it off: the answer that is still to come would be taken for
             # that of the next report.

@@ -97,6 +97,17 @@ class WhatIsSent(unittest.TestCase):
                 self.assertEqual(len(runner.reports), 1)
 
 
+class TheNextTrial(unittest.TestCase):
+    def test_may_have_more_variables_than_a_report_has_answer(self):
+        variables = {f"TUNE_PARAM_{number}": "x" * 100_000 for number in range(40)}
+        with StandInRunner(lambda message, count: {"trial": variables}) as runner:
+            self.assertEqual(Reporter(runner.environ).next_trial(), variables)
+
+    def test_is_none_where_the_runner_is_gone(self):
+        with StandInRunner(lambda message, count: None) as runner:
+            self.assertIsNone(Reporter(runner.environ).next_trial())
+
+
 class WhatCannotBeReported(unittest.TestCase):
     def assert_refused(self, kind, words, metrics=None, **more):
         with StandInRunner() as runner:
