@@ -74,6 +74,21 @@ TEST_F(WorkerCoreTest, AStartThatComesTwiceStartsOnce) {
   EXPECT_THAT(Effects(), ElementsAre("log 1 /a/0/attempt_1.log", "start 1 trial 0"));
 }
 
+// A tuner that was restored from a backup counts on from an earlier one.
+TEST_F(WorkerCoreTest, AnotherAttemptUnderAnEpochThatIsStillHeldIsBegun) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  Tell(KillAttempt{Ref(0, 1, 1)});
+  Effects();
+  Tell(Start(Ref(1, 1, 1)));
+  EXPECT_THAT(Effects(),
+              ElementsAre("spawn 2 tune_trial", "log 2 /a/1/attempt_1.log", "start 2 trial 1"));
+  Ended(1, {0, "SIGTERM"});
+  EXPECT_THAT(Effects(), ElementsAre("ended 0 preempted"));
+  Line(2, kCompleted);
+  EXPECT_THAT(Effects(), ElementsAre("ended 1 completed"));
+}
+
 TEST_F(WorkerCoreTest, AProcessThatEndedItsAttemptTakesTheNextOne) {
   Join();
   Tell(Start(Ref(0, 1, 1)));

@@ -16,6 +16,13 @@
 
 namespace tune {
 
+// By age. A tuner that was restored from a backup gives out epochs again, to other attempts.
+struct ByEpoch {
+  bool operator()(const AttemptRef& a, const AttemptRef& b) const {
+    return a.epoch == b.epoch ? a < b : a.epoch < b.epoch;
+  }
+};
+
 struct RunningAttempt {
   StartAttempt start;
   std::shared_ptr<const void> port;  // Where its ranks meet, as long as this is held.

@@ -55,7 +55,7 @@ WorkerCore::Running& WorkerCore::At(const Seat& seat) {
 }
 
 bool WorkerCore::Knows(const AttemptRef& ref) const {
-  return running_.contains(ref.epoch) || lingering_.contains(ref) ||
+  return running_.contains(ref) || lingering_.contains(ref) ||
          std::any_of(queue_.begin(), queue_.end(),
                      [&ref](const StartAttempt& start) { return start.ref == ref; });
 }
@@ -88,14 +88,11 @@ void WorkerCore::On(const StartAttempt& message, Instant) {
 }
 
 void WorkerCore::On(const AnswerReport& message, Instant now) {
-  const auto found = running_.find(message.ref.epoch);
+  const auto found = running_.find(message.ref);
   if (found == running_.end()) return;
   const Process& process = processes_.at(found->second.process);
   Running& running = At(found->second);
-  if (running.start.ref != message.ref || running.sequence != message.sequence ||
-      !running.awaits_answer) {
-    return;
-  }
+  if (running.sequence != message.sequence || !running.awaits_answer) return;
   running.awaits_answer = false;
   running.unanswered.reset();
   // What was told before the report was heard before it.
@@ -124,11 +121,10 @@ void WorkerCore::On(const KillAttempt& message, Instant now) {
   if (const auto left = lingering_.find(message.ref); left != lingering_.end()) {
     return LimitKeeping(left->second.running, now);
   }
-  const auto found = running_.find(message.ref.epoch);
+  const auto found = running_.find(message.ref);
   if (found == running_.end()) return;
   const Seat seat = found->second;
   Running& running = At(seat);
-  if (running.start.ref != message.ref) return;
   const bool may_finish = message.finish_within_ms > 0 && !running.is_held_back && !running.verdict;
   if (may_finish && !processes_.at(seat.process).is_doomed) {
     const Instant by = now + Milliseconds(message.finish_within_ms);

@@ -256,7 +256,7 @@ class WorkerCore {
   std::optional<Welcome> welcome_;
   std::map<ExperimentId, SweepHere> sweeps_;
   std::map<ProcessId, Process> processes_;
-  std::map<LeaseEpoch, Seat> running_;
+  std::map<AttemptRef, Seat, ByEpoch> running_;
   // Attempts that ended: checkpoints of their last reports, or what they printed, are on their way.
   struct Lingering {
     Running running;

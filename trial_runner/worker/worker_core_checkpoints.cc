@@ -88,12 +88,12 @@ void WorkerCore::OnCheckpointKept(const AttemptRef& ref, const Result<KeptCheckp
     }
     return ExitIfDone();
   }
-  const auto found = running_.find(ref.epoch);
+  const auto found = running_.find(ref);
   if (found == running_.end()) return;
   const Seat seat = found->second;
   Process& process = processes_.at(seat.process);
   Running& running = At(seat);
-  if (running.start.ref != ref || !running.is_keeping()) return;
+  if (!running.is_keeping()) return;
   if (kept.ok()) {
     TellKept(running, *kept);
     if (KeepNext(running) || !running.said_end) return;
@@ -171,9 +171,8 @@ void WorkerCore::ForgetReport(const AttemptRef& ref) {
     Finish(std::move(start), {Outcome::kPreempted, "", EndDetail::kNone});
     return ExitIfDone();
   }
-  const auto found = running_.find(ref.epoch);
-  if (found == running_.end() || At(found->second).start.ref != ref) return;
-  if (!At(found->second).is_keeping()) return;
+  const auto found = running_.find(ref);
+  if (found == running_.end() || !At(found->second).is_keeping()) return;
   At(found->second).ForgetSaved();
   effects_.push_back(GiveUpCheckpoints{ref});
 }
@@ -184,12 +183,12 @@ void WorkerCore::OnCheckpointObtained(const AttemptRef& ref, const Result<Checkp
                                       Instant now) {
   if (has_exited_) return;
   waits_.erase(ref);
-  const auto found = running_.find(ref.epoch);
+  const auto found = running_.find(ref);
   if (found == running_.end()) return;
   const Seat seat = found->second;
   Process& process = processes_.at(seat.process);
   Running& running = At(seat);
-  if (running.start.ref != ref || !std::exchange(running.awaits_checkpoint, false)) return;
+  if (!std::exchange(running.awaits_checkpoint, false)) return;
   if (!copy.ok()) {
     const std::optional<TrialEnd> end = EndForUnobtained(copy.status(), now);
     if (end && !process.is_doomed) EndRunning(seat.process, process, seat.lane, *end, now);

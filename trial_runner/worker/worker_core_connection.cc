@@ -58,7 +58,7 @@ void WorkerCore::Reconnect(Instant now) {
   Hello hello = options_.hello;
   std::erase_if(hello.capacity.devices,
                 [this](const Device& device) { return lost_devices_.contains(device.index); });
-  for (const auto& [epoch, seat] : running_) {
+  for (const auto& [ref, seat] : running_) {
     const StartAttempt& start = At(seat).start;
     hello.held.push_back({start.ref, start.cpu_milli, start.slices});
   }
@@ -86,7 +86,7 @@ void WorkerCore::SendAgain() {
     if (entry.end_number) entry.end_number = ++ends_sent_;
     effects_.push_back(SendToTuner{entry.message});
   }
-  for (const auto& [epoch, seat] : running_) {
+  for (const auto& [ref, seat] : running_) {
     const Running& running = At(seat);
     bool has_report = running.unanswered.has_value();
     for (const auto& told : running.told_durable) {

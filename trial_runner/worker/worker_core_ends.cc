@@ -87,7 +87,7 @@ void WorkerCore::LetGo(ProcessId id, Process& process, int64_t lane, TrialEnd en
   Running running = std::move(found->second);
   const AttemptRef ref = running.start.ref;
   process.running.erase(found);
-  running_.erase(ref.epoch);
+  running_.erase(ref);
   const bool is_kept_in_vain = running.is_keeping() && IsGoneForGood();
   if (running.awaits_checkpoint || is_kept_in_vain) effects_.push_back(GiveUpCheckpoints{ref});
   if (running.on_its_way || !running.told_durable.empty()) RememberTold(running);

@@ -40,7 +40,7 @@ Result<std::shared_ptr<const void>> ClaimPort(const StartAttempt& start, std::st
 // Of those of its attempt that this worker runs; null: this is it, or it is not known (any more).
 const WorkerCore::Seat* WorkerCore::FirstRankHere(const StartAttempt& start) const {
   if (start.group.local_rank == 0) return nullptr;
-  for (const auto& [epoch, seat] : running_) {
+  for (const auto& [ref, seat] : running_) {
     const StartAttempt& other = processes_.at(seat.process).running.at(seat.lane).start;
     const bool is_of_attempt = other.ref.sweep == start.ref.sweep &&
                                other.ref.trial == start.ref.trial &&
@@ -100,7 +100,7 @@ void WorkerCore::StartNow(StartAttempt start) {
   running.start = std::move(start);
   running.port = *std::move(port);
   running.devices = std::move(devices);
-  running_.emplace(ref.epoch, Seat{id, lane});
+  running_.emplace(ref, Seat{id, lane});
   ++running_count_;
   running.is_held_back = true;
   if (KnowsPlace(sweep->second)) return BeginOnceRestored(id, process, lane);

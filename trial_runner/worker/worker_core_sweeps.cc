@@ -112,7 +112,7 @@ void WorkerCore::Forget(ExperimentId sweep, Instant now) {
       continue;
     }
     for (const auto& [lane, running] : process.running) {
-      running_.erase(running.start.ref.epoch);
+      running_.erase(running.start.ref);
       --running_count_;
     }
     process.running.clear();
