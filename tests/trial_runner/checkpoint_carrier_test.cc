@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "core/limits.h"
 #include "trial_runner/package/artifact_depot.h"
@@ -44,6 +45,7 @@ class PatientTuner final : public CheckpointLink {
       ++waiting_count_;
       change_.notify_all();
       change_.wait(lock, stop, [] { return false; });
+      change_.wait(lock, [this] { return !is_stubborn_; });
       return Unavailable("given up");
     }
     return "/there/" + put.name;
@@ -53,6 +55,12 @@ class PatientTuner final : public CheckpointLink {
     return NotFound("it is not there");
   }
 
+  // It heeds no stop as long as that is so.
+  void SetStubborn(bool is_stubborn) {
+    const std::lock_guard lock(mutex_);
+    is_stubborn_ = is_stubborn;
+    change_.notify_all();
+  }
   void WaitUntilOneWaits() {
     std::unique_lock lock(mutex_);
     ASSERT_TRUE(change_.wait_for(lock, std::chrono::minutes(1), [this] {
@@ -65,6 +73,7 @@ class PatientTuner final : public CheckpointLink {
   std::mutex mutex_;
   std::condition_variable_any change_;
   int waiting_count_ = 0;
+  bool is_stubborn_ = false;
 };
 
 class CheckpointCarrierTest : public testing::Test {
@@ -153,6 +162,28 @@ TEST_F(CheckpointCarrierTest, LeavesOneSweepAndGoesOnWithTheOther) {
   carrier.Settle(kOne, PlaceOf(kOne));
   carrier.Leave(kOther);
   EXPECT_FALSE(fs::exists(of_other));
+}
+
+// It is at a file that takes minutes to read, say. The worker's heartbeats would not go out.
+TEST_F(CheckpointCarrierTest, ASweepIsLeftThoughAJobDoesNotHeedItAndItsFolderIsClearedThen) {
+  PatientTuner tuner(kOne);
+  tuner.SetStubborn(true);
+  CheckpointCarrier carrier(
+      tuner, {[this](const AttemptRef& ref, Result<KeptCheckpoint> kept) { OnKept(ref, kept); },
+              [](const AttemptRef& /*ref*/, Result<CheckpointCopy> /*copy*/) {}});
+  carrier.Settle(kOne, PlaceOf(kOne));
+  const std::string saved = Save(kOne);
+  carrier.Keep({RefOf(kOne), saved});
+  tuner.WaitUntilOneWaits();
+  carrier.Leave(kOne);
+  EXPECT_TRUE(fs::exists(saved)) << "it is still being read";
+  tuner.SetStubborn(false);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (fs::exists(saved) && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  EXPECT_FALSE(fs::exists(saved));
+  EXPECT_FALSE(kept_.contains(RefOf(kOne)));
 }
 
 // The attempt fails by that. Were its lease said to be over, it would begin again without end.

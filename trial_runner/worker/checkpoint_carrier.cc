@@ -1,6 +1,7 @@
 #include "trial_runner/worker/checkpoint_carrier.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -18,6 +19,8 @@ namespace tune {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kLeavePatience(500);
 
 // Of all trials.
 void ClearFolders(const std::string& artifacts) {
@@ -68,6 +71,7 @@ void CheckpointCarrier::Settle(ExperimentId sweep, const FoundPlace& found) {
     place.store = std::make_shared<TunerStore>(link_, found.artifacts);
   }
   if (found.storage == CheckpointStorage::kTuner) {
+    const std::lock_guard lock(mutex_);  // What was left before is not cleared meanwhile.
     place.own_folder = found.artifacts;
     place.hold = OpenFolder(place.own_folder);
     if (LockFolder(place.hold, LOCK_EX) == FolderLock::kOurs) ClearFolders(place.own_folder);
@@ -80,24 +84,38 @@ void CheckpointCarrier::Settle(ExperimentId sweep, const FoundPlace& found) {
 }
 
 void CheckpointCarrier::Leave(ExperimentId sweep) {
-  const auto place = places_.find(sweep);
-  if (place == places_.end()) return;
+  auto left = places_.extract(sweep);
+  if (left.empty()) return;
   {
     std::unique_lock lock(mutex_);
     std::erase_if(jobs_, [sweep](const Job& job) { return job.ref.sweep == sweep; });
     for (auto& [ref, stop] : running_) {
       if (ref.sweep == sweep) stop.request_stop();
     }
-    has_ended_one_.wait(lock, [this, sweep] {
-      return std::none_of(running_.begin(), running_.end(),
-                          [sweep](const auto& job) { return job.first.sweep == sweep; });
-    });
+    const bool is_done =
+        has_ended_one_.wait_for(lock, kLeavePatience, [this, sweep] { return !IsAtWork(sweep); });
+    if (!is_done) return left_.push_back({sweep, std::move(left.mapped())});
   }
-  const std::string& own_folder = place->second.own_folder;
-  if (!own_folder.empty() && LockFolder(place->second.hold, LOCK_EX) == FolderLock::kOurs) {
-    ClearFolders(own_folder);
-  }
-  places_.erase(place);
+  Clear(left.mapped());
+}
+
+void CheckpointCarrier::Clear(const Place& place) {
+  const bool is_ours =
+      !place.own_folder.empty() && LockFolder(place.hold, LOCK_EX) == FolderLock::kOurs;
+  if (is_ours) ClearFolders(place.own_folder);
+}
+
+bool CheckpointCarrier::IsAtWork(ExperimentId sweep) const {
+  return std::any_of(running_.begin(), running_.end(),
+                     [sweep](const auto& job) { return job.first.sweep == sweep; });
+}
+
+void CheckpointCarrier::ClearLeft(ExperimentId sweep) {
+  if (IsAtWork(sweep)) return;
+  std::erase_if(left_, [sweep](const Left& left) {
+    if (left.sweep == sweep) Clear(left.place);
+    return left.sweep == sweep;
+  });
 }
 
 void CheckpointCarrier::Keep(const KeepCheckpoint& keep) {
@@ -173,6 +191,7 @@ void CheckpointCarrier::Work(std::stop_token end) {
     lock.lock();
     running_.erase(running);
     has_ended_one_.notify_all();
+    ClearLeft(job.ref.sweep);
   }
 }
 

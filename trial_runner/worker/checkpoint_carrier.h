@@ -2,8 +2,9 @@
 // and what trials' programs leave in their folders (package/trial_files.h), beside the worker's
 // loop: a few at a time, the others wait in order.
 //
-// Thread rule: one thread, which is never kept waiting but for the destructor's moment. The answers
-// come from threads of the carrier's, and none once the destructor has returned.
+// Thread rule: one thread, which is never kept waiting but for a moment when a sweep is left, and
+// for the destructor. The answers come from threads of the carrier's, and none once the destructor
+// has returned.
 #pragma once
 
 #include <condition_variable>
@@ -46,7 +47,8 @@ class CheckpointCarrier {
   // When it is known where the sweep runs; first. Of a folder of this machine's own, what workers
   // that were killed, and their trials, left there goes, unless another one works in it.
   void Settle(ExperimentId sweep, const FoundPlace& found);
-  // As the destructor does, of that sweep.
+  // As the destructor does, of that sweep. A job that does not heed it at once, as it reads or
+  // writes a large file, is not waited for: its folder is cleared when it has ended.
   void Leave(ExperimentId sweep);
 
   // Each is answered, unless it is given up.
@@ -70,6 +72,15 @@ class CheckpointCarrier {
     std::string own_folder;                  // Not shared with the tuner.
     FileDescriptor hold;                     // On it.
   };
+  // A sweep that was left, one of whose jobs was still at work.
+  struct Left {
+    ExperimentId sweep;
+    Place place;
+  };
+  static void Clear(const Place& place);
+  // Requires mutex_.
+  bool IsAtWork(ExperimentId sweep) const;
+  void ClearLeft(ExperimentId sweep);
   Result<CheckpointCopy> Bring(CheckpointStore& store, const ObtainCheckpoint& obtain,
                                const std::stop_token& stop);
   void Put(Job job);
@@ -84,6 +95,7 @@ class CheckpointCarrier {
   std::condition_variable has_ended_one_;
   std::deque<Job> jobs_;
   std::multimap<AttemptRef, std::stop_source> running_;
+  std::vector<Left> left_;
   std::vector<std::jthread> threads_;
 };
 
