@@ -222,6 +222,26 @@ TEST_F(ClusterTest, DownGivesBackWhatAKilledHeadHasLeft) {
   EXPECT_THAT(cloud_.Machines(), IsEmpty());
 }
 
+TEST_F(ClusterTest, FileThatWasEditedWhileNoHeadLivedLosesNoMachine) {
+  cloud_.WriteFile("    min: 1\n    max: 1\n");
+  ASSERT_TRUE(Succeeded(Tune({"cluster", "up"})));
+  KillHead(folder_);
+  std::string file = folder_.Read("cluster.yaml");
+  for (const std::string verb : {"create", "delete", "list"}) {
+    const std::string vm = "./vm, " + verb;
+    file.replace(file.find(vm), vm.size(), "true, " + verb);  // Another project, as it were.
+  }
+  folder_.Write("cluster.yaml", file);
+  const ProgramResult up = Tune({"cluster", "up"});
+  EXPECT_EQ(up.exit_status, 2);
+  EXPECT_THAT(up.err, HasSubstr("pools.vm.command.up differs from what the cluster was up with, "
+                                "and the pool vm has 1 worker, which would be lost"));
+  const ProgramResult down = Tune({"cluster", "down"});
+  EXPECT_TRUE(Succeeded(down));
+  EXPECT_THAT(down.err, HasSubstr("pools.vm.command.up has changed since the cluster came up"));
+  EXPECT_THAT(cloud_.Machines(), IsEmpty());
+}
+
 TEST_F(ClusterTest, DownGivesBackAMachineThatAppearsAfterItsHeadWasKilled) {
   folder_.Write("late", "");
   cloud_.WriteFile("    min: 1\n    max: 1\n");

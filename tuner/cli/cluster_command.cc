@@ -21,6 +21,7 @@
 #include "tuner/cli/cluster_state.h"
 #include "tuner/cli/complain.h"
 #include "tuner/control/control_client.h"
+#include "tuner/engines/cluster_change.h"
 #include "tuner/engines/cluster_file.h"
 #include "tuner/sqlite/writer_lock.h"
 
@@ -242,8 +243,9 @@ int ClusterTalk::EndHead() {
   return 0;
 }
 
-// `read`: the file as it is. Of one that is gone or broken what the cluster was up with counts, and
-// so do pools of it that are not in the file any more: they may have workers.
+// `read`: the file as it is. Of one that is gone or broken what the cluster was up with counts. So
+// do pools of it that are not in the file any more, or by whose new settings the engine would not
+// find what they have: they may have workers.
 Result<ClusterSpec> WithWhatIsRemembered(Result<ClusterSpec> read, const ClusterOptions& options,
                                          std::ostream& err) {
   Result<ClusterSpec> remembered = ClusterState::RememberedFile(ArtifactsDirOf(options.db_path));
@@ -261,9 +263,15 @@ Result<ClusterSpec> WithWhatIsRemembered(Result<ClusterSpec> read, const Cluster
   }
   if (read->name != remembered->name) return read;
   for (const PoolSpec& pool : remembered->pools) {
-    const bool is_there = std::any_of(read->pools.begin(), read->pools.end(),
-                                      [&pool](const PoolSpec& p) { return p.name == pool.name; });
-    if (!is_there) read->pools.push_back(pool);
+    const auto there = std::find_if(read->pools.begin(), read->pools.end(),
+                                    [&pool](const PoolSpec& p) { return p.name == pool.name; });
+    if (there == read->pools.end()) {
+      read->pools.push_back(pool);
+    } else if (const auto differences = LosesMachines(pool, *there); !differences.empty()) {
+      err << "tune: " << PrintableLines(differences.front())
+          << " has changed since the cluster came up; goes on with what it was" << std::endl;
+      *there = pool;
+    }
   }
   return read;
 }

@@ -5,15 +5,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/hash.h"
 #include "core/json.h"
 #include "core/posix/durable_file.h"
 #include "core/posix/private_folder.h"
 #include "core/posix/real_clock.h"
+#include "tuner/engines/cluster_change.h"
 #include "tuner/engines/command_engine.h"
 #include "tuner/engines/kubernetes_engine.h"
 #include "tuner/engines/pool_book.h"
@@ -28,13 +31,26 @@ constexpr size_t kIdDigits = 6;
 
 std::string FolderOf(const std::string& artifacts_dir) { return artifacts_dir + "/cluster"; }
 
+size_t CountWorkers(const Value& pool) {
+  const Value* const left = pool.is_map() ? pool.Find("requests") : nullptr;
+  return left != nullptr && left->is_list() ? left->AsList().size() : 0;
+}
+
 bool HasWorkers(const Value& pools) {
   if (!pools.is_map()) return false;
-  for (const MapEntry& entry : pools.AsMap()) {
-    const Value* const left = entry.value.is_map() ? entry.value.Find("requests") : nullptr;
-    if (left != nullptr && left->is_list() && !left->AsList().empty()) return true;
+  return std::any_of(pools.AsMap().begin(), pools.AsMap().end(),
+                     [](const MapEntry& entry) { return CountWorkers(entry.value) > 0; });
+}
+
+// Of what stands in state.json under "file".
+Result<ClusterSpec> InterpretRemembered(const Value* file) {
+  const Value* const at = file != nullptr && file->is_map() ? file->Find("path") : nullptr;
+  const Value* const document = at != nullptr ? file->Find("document") : nullptr;
+  if (document == nullptr || !at->is_string()) {
+    return NotFound("it is not known which file the cluster was up with");
   }
-  return false;
+  const std::string& name = at->AsString();
+  return InterpretCluster(*document, name, std::filesystem::path(name).parent_path().string());
 }
 
 }  // namespace
@@ -85,6 +101,7 @@ Result<ClusterState> ClusterState::OpenOrMake(const std::string& artifacts_dir,
   if (const Status read = state.Read(); !read.ok() && read.code() != StatusCode::kNotFound) {
     return read;
   }
+  TUNE_RETURN_IF_ERROR(state.CheckFinds(cluster));
   state.Remember(cluster);
   if (!state.id_.empty()) return state;
   state.id_ = HashToHex(DrawEntropy()).substr(0, kIdDigits);
@@ -96,14 +113,27 @@ Result<ClusterSpec> ClusterState::RememberedFile(const std::string& artifacts_di
   const std::string path = FolderOf(artifacts_dir) + "/state.json";
   TUNE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kStateBytesMax));
   TUNE_ASSIGN_OR_RETURN(const Value state, ParseJson(text));
-  const Value* const file = state.is_map() ? state.Find("file") : nullptr;
-  const Value* const at = file != nullptr && file->is_map() ? file->Find("path") : nullptr;
-  const Value* const document = at != nullptr ? file->Find("document") : nullptr;
-  if (document == nullptr || !at->is_string()) {
-    return NotFound(path + ": does not tell which file the cluster was up with");
+  return InterpretRemembered(state.is_map() ? state.Find("file") : nullptr);
+}
+
+Status ClusterState::CheckFinds(const ClusterSpec& cluster) const {
+  const Result<ClusterSpec> was = InterpretRemembered(&file_);
+  if (!was.ok() || !pools_.is_map()) return OkStatus();
+  for (const PoolSpec& pool : was->pools) {
+    const Value* const kept = pools_.Find(pool.name);
+    const size_t count = kept == nullptr ? 0 : CountWorkers(*kept);
+    const auto wanted = std::find_if(cluster.pools.begin(), cluster.pools.end(),
+                                     [&pool](const PoolSpec& p) { return p.name == pool.name; });
+    if (count == 0 || wanted == cluster.pools.end()) continue;
+    const std::vector<std::string> differences = LosesMachines(pool, *wanted);
+    if (differences.empty()) continue;
+    return FailedPrecondition(cluster.path + ": " + differences.front() +
+                              " differs from what the cluster was up with, and the pool " +
+                              pool.name + " has " + Counted(static_cast<int64_t>(count), "worker") +
+                              ", which would be lost; put it back, or give them back with tune "
+                              "cluster down");
   }
-  const std::string& name = at->AsString();
-  return InterpretCluster(*document, name, std::filesystem::path(name).parent_path().string());
+  return OkStatus();
 }
 
 void ClusterState::Remember(const ClusterSpec& cluster) {

@@ -20,7 +20,8 @@ namespace tune {
 class ClusterState {
  public:
   // Makes the folder, and draws the cluster's id, where there is none. kFailedPrecondition: another
-  // cluster has workers of this database.
+  // cluster has workers of this database, or a pool has workers that its engine would not find by
+  // this file.
   static Result<ClusterState> OpenOrMake(const std::string& artifacts_dir,
                                          const ClusterSpec& cluster);
   // kNotFound: no cluster was ever up with this database.
@@ -43,6 +44,8 @@ class ClusterState {
 
  private:
   Status Read();
+  // That workers which a pool has are found by this file, too.
+  Status CheckFinds(const ClusterSpec& cluster) const;
 
   std::string folder_;
   std::string name_;

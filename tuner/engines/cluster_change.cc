@@ -1,6 +1,8 @@
 #include "tuner/engines/cluster_change.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "core/check.h"
@@ -22,6 +24,7 @@ class Comparison {
     if (is != wanted) Changed(path, FormatDuration(is), FormatDuration(wanted));
   }
   void ComparePool(const PoolSpec& is, const PoolSpec& wanted);
+  void CompareEngines(const PoolSpec& is, const PoolSpec& wanted);
   ClusterChange Take() { return std::move(change_); }
 
  private:
@@ -68,13 +71,18 @@ void Comparison::CompareEngine(const std::string& path, const PoolSpec& is,
   }
 }
 
-void Comparison::ComparePool(const PoolSpec& is, const PoolSpec& wanted) {
+void Comparison::CompareEngines(const PoolSpec& is, const PoolSpec& wanted) {
   const std::string path = "pools." + is.name;
   if (std::string(is.engine()) != wanted.engine()) {
     change_.others.push_back(path + "." + wanted.engine());
   } else {
     CompareEngine(path, is, wanted);
   }
+}
+
+void Comparison::ComparePool(const PoolSpec& is, const PoolSpec& wanted) {
+  const std::string path = "pools." + is.name;
+  CompareEngines(is, wanted);
   Other(path + ".worker.cpus", is.worker.cpus, wanted.worker.cpus);
   Other(path + ".worker.gpus", is.worker.gpus, wanted.worker.gpus);
   Other(path + ".worker.gpu_memory", is.worker.gpu_memory_bytes, wanted.worker.gpu_memory_bytes);
@@ -115,6 +123,28 @@ ClusterChange CompareClusters(const ClusterSpec& cluster, const ClusterSpec& wan
     if (same != wanted.pools.end()) comparison.ComparePool(pool, *same);
   }
   return comparison.Take();
+}
+
+std::vector<std::string> LosesMachines(const PoolSpec& pool, const PoolSpec& wanted) {
+  constexpr std::string_view kOnlyOfNewOnes[] = {
+      ".slurm.partition",  ".slurm.account",       ".slurm.qos",        ".slurm.time",
+      ".slurm.programs",   ".kubernetes.image",    ".kubernetes.queue", ".kubernetes.gpu_resource",
+      ".kubernetes.grace", ".kubernetes.template", ".command.log"};
+  Comparison comparison;
+  comparison.CompareEngines(pool, wanted);
+  std::vector<std::string> differences = comparison.Take().others;
+  std::erase_if(differences, [&](const std::string& path) {
+    const bool has_more_hosts =
+        path.ends_with(".ssh.hosts") &&
+        std::all_of(pool.ssh->hosts.begin(), pool.ssh->hosts.end(), [&](const auto& host) {
+          const std::vector<std::string>& hosts = wanted.ssh->hosts;
+          return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
+        });
+    return has_more_hosts ||
+           std::any_of(std::begin(kOnlyOfNewOnes), std::end(kOnlyOfNewOnes),
+                       [&path](std::string_view end) { return path.ends_with(end); });
+  });
+  return differences;
 }
 
 void ApplySettings(const ClusterSpec& wanted, ClusterSpec& cluster) {

@@ -19,6 +19,11 @@ struct ClusterChange {
 // A pool's min, max, idle and join_timeout can change; nothing else.
 ClusterChange CompareClusters(const ClusterSpec& cluster, const ClusterSpec& wanted);
 
+// What differs of that by which a pool's machines are found and given back:
+// "pools.vm.command.list". With a `wanted` for which this is not empty, machines that the pool has
+// are nobody's.
+std::vector<std::string> LosesMachines(const PoolSpec& pool, const PoolSpec& wanted);
+
 // Requires that CompareClusters names no `others`.
 void ApplySettings(const ClusterSpec& wanted, ClusterSpec& cluster);
 

@@ -77,5 +77,23 @@ TEST(ClusterChange, WhateverElseDiffersIsNamed) {
                           "pools.b.slurm.time"));
 }
 
+TEST(ClusterChange, MachinesAreLostByOtherEngineSettingsThanThoseOfNewOnes) {
+  const auto lost = [](const std::string& was, const std::string& wanted) {
+    return LosesMachines(Read("pools: {vm: " + was + "}\n").pools[0],
+                         Read("pools: {vm: " + wanted + "}\n").pools[0]);
+  };
+  const std::string vm = "{" + std::string(kVm);
+  EXPECT_THAT(lost(vm + "}", vm + ", worker: {cpus: 4}, spot: true, max: 9}"), IsEmpty());
+  EXPECT_THAT(lost(vm + "}",
+                   "{command: {up: [u, \"{name}\"], down: [e, \"{name}\"], list: [l], "
+                   "log: [x]}}"),
+              ElementsAre("pools.vm.command.down"));
+  EXPECT_THAT(lost(vm + "}", "{slurm: {}}"), ElementsAre("pools.vm.slurm"));
+  EXPECT_THAT(lost("{slurm: {partition: a}}", "{slurm: {partition: b, time: 1h}}"), IsEmpty());
+  EXPECT_THAT(lost("{ssh: {hosts: [a, b]}}", "{ssh: {hosts: [c, b, a]}}"), IsEmpty());
+  EXPECT_THAT(lost("{ssh: {hosts: [a, b]}}", "{ssh: {hosts: [a], user: ada}}"),
+              ElementsAre("pools.vm.ssh.hosts", "pools.vm.ssh.user"));
+}
+
 }  // namespace
 }  // namespace tune
