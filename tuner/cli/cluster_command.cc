@@ -73,8 +73,8 @@ class ClusterTalk {
 
 Result<Value> ClusterTalk::Ask(ControlVerb verb) {
   const std::optional<LockHolder> holder = FindLockHolder(options_.db_path);
+  is_head_ = holder && holder->is_head;
   if (!holder) return NotFound("no head holds " + options_.db_path);
-  is_head_ = holder->is_head;
   if (!is_head_) {
     return FailedPrecondition(options_.db_path + ": is held by " + DescribeHolder(*holder));
   }
@@ -119,6 +119,7 @@ Status ClusterTalk::StartHead(std::string& words) {
 Result<Value> ClusterTalk::FindOrStartHead() {
   for (const Instant begun = clock_.Now();;) {
     Result<Value> state = Ask(ControlVerb::kCluster);
+    if (is_head_ && options_.has_found_head != nullptr) *options_.has_found_head = true;
     if (state.ok()) {
       TUNE_RETURN_IF_ERROR(CheckIsOurs(*state));
       err_ << "the head runs (pid " << head_ << ")" << std::endl;

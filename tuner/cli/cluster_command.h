@@ -24,6 +24,7 @@ struct ClusterOptions {
   std::string program_dir;
   Duration patience = Seconds(600);  // Until the minimum is there, or nothing is.
   bool now = false;                  // Down: without waiting for trials to be saved.
+  bool* has_found_head = nullptr;  // Up: becomes true where a head was there that it did not start.
   OutputFormat format = OutputFormat::kTable;
   size_t width = 0;
 };

@@ -7,7 +7,6 @@
 #include "tuner/cli/attach_command.h"
 #include "tuner/cli/cluster_command.h"
 #include "tuner/cli/submit_command.h"
-#include "tuner/sqlite/writer_lock.h"
 
 namespace tune {
 namespace {
@@ -40,8 +39,9 @@ int SubmitAndWatch(const RunOptions& options, const Clock& clock, const WaitFunc
 
 int RunOnCluster(const RunOptions& options, const Clock& clock, const WaitFunction& wait,
                  LiveScreen& screen, std::ostream& out, std::ostream& err) {
-  const bool was_up = FindLockHolder(options.db_path).has_value();
+  bool was_up = false;
   ClusterOptions cluster;
+  cluster.has_found_head = &was_up;
   cluster.action = "up";
   cluster.path = options.cluster_path;
   cluster.db_path = options.db_path;
