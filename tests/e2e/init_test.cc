@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "tests/e2e/program.h"
+#include "tests/e2e/running_head.h"
 
 namespace tune::testing {
 namespace {
@@ -308,6 +310,35 @@ TEST_F(BeforeTheStart, ADryRunLooksForTheEarlierSweep) {
   EXPECT_TRUE(Succeeded(
       Run(Sweep("command: [./trial.sh, \"{x}\"]", "from: first\nsearch: {algorithm: tpe}\n"),
           {"--dry-run"})));
+}
+
+TEST_F(BeforeTheStart, ADryRunLooksForTheEarlierSweepBesideALivingHead) {
+  WriteScript("tune report acc=1");
+  ASSERT_TRUE(
+      Succeeded(Run(Sweep("command: [./trial.sh, \"{x}\"]", "name: first\nsamples: 1\n"), {})));
+  const auto head = StartHead(folder_, {"--cpus", "1"});
+  const auto run = [this](const std::string& from) {
+    return Run(
+        Sweep("command: [./trial.sh, \"{x}\"]", "from: " + from + "\nsearch: {algorithm: tpe}\n"),
+        {"--dry-run"});
+  };
+  EXPECT_TRUE(Succeeded(run("first")));
+  EXPECT_THAT(run("firts").err, HasSubstr("first"));
+}
+
+TEST_F(BeforeTheStart, ADryRunChangesNoDatabaseOfAnOlderProgram) {
+  WriteScript("tune report acc=1");
+  const char* const root = std::getenv("TUNE_SOURCE_DIR");
+  ASSERT_NE(root, nullptr);
+  const std::string dump = std::string(root) + "/tests/golden/db/v1.sql";
+  ASSERT_EQ(std::system(("sqlite3 '" + (folder_ / "tune.db") + "' <'" + dump + "'").c_str()), 0);
+  const std::string before = ReadAll(folder_ / "tune.db");
+  const std::string sweep =
+      Sweep("command: [./trial.sh, \"{x}\"]", "from: absent\nsearch: {algorithm: tpe}\n");
+  EXPECT_THAT(Run(sweep, {"--dry-run"}).err, HasSubstr("absent"));
+  EXPECT_EQ(ReadAll(folder_ / "tune.db"), before);
+  folder_.Write("tune.db", "no database");
+  EXPECT_THAT(Run(sweep, {"--dry-run"}).err, HasSubstr("tune.db"));
 }
 
 TEST_F(BeforeTheStart, TryOneShowsWhatWasReadWhere) {

@@ -1,7 +1,5 @@
 #include "tuner/cli/database_check.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -17,6 +15,7 @@
 #include "tuner/artifact_path.h"
 #include "tuner/cli/bucket_cleanup.h"
 #include "tuner/cli/checkpoint_on_disk.h"
+#include "tuner/cli/scratch_folder.h"
 #include "tuner/cli/stored_ask_tell.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/text_table.h"
@@ -202,26 +201,6 @@ Findings CheckCheckpoints(Database& database) {
 
 // ---- journals
 
-// A folder that goes with all that is in it.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::error_code error;
-    path_ = (fs::temp_directory_path(error) / "tune-doctor-XXXXXX").string();
-    if (mkdtemp(path_.data()) == nullptr) path_.clear();
-  }
-  ~ScratchFolder() {
-    std::error_code error;
-    if (!path_.empty()) fs::remove_all(path_, error);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::string& path() const { return path_; }  // Empty: it could not be made.
-
- private:
-  std::string path_;
-};
-
 Result<std::optional<std::string>> CompareWithJournal(const StoredExperiment& experiment,
                                                       Store& store, Database& tables) {
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<ExperimentController> controller,
@@ -261,7 +240,7 @@ Finding CheckJournal(const StoredExperiment& experiment, SqliteStore& store, Dat
 
 // On a copy: a tuner may be writing, and a store takes the writer's lock.
 Findings CheckJournals(Database& database) {
-  const ScratchFolder folder;
+  const ScratchFolder folder("tune-doctor-");
   const std::string copy = folder.path() + "/copy.db";
   const Status copied = folder.path().empty() ? Unavailable("no temporary folder can be made")
                                               : database.CopyTo(copy);

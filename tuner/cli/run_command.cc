@@ -27,9 +27,11 @@
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/note_command.h"
 #include "tuner/cli/plan_command.h"
+#include "tuner/cli/scratch_folder.h"
 #include "tuner/cli/secret_environment.h"
 #include "tuner/cli/stored_ask_tell.h"
 #include "tuner/cli/sweep.h"
+#include "tuner/cli/sweep_lookup.h"
 #include "tuner/cli/sweep_start.h"
 #include "tuner/deleted_folders.h"
 #include "tuner/earlier_sweep.h"
@@ -65,16 +67,23 @@ void SayWhatAutoChose(const ExperimentController& controller, uint64_t seed) {
   std::cerr << "search: auto takes " << choice.why << "\n";
 }
 
-// The sweep that `from` names is there and fits. For a dry run; the run itself looks again.
+// The sweep that `from` names is there and fits. For a dry run, which writes nothing, also where a
+// tuner lives or the database has an older schema: it reads a copy.
 Status CheckFrom(const ExperimentSpec& spec, const SearchSpace& space, const std::string& db_path) {
   if (spec.from.empty() || StudyOf(spec) != nullptr) return OkStatus();
   const Instant now = RealClock().Now();
-  const Result<std::unique_ptr<SqliteStore>> store =
-      SqliteStore::Open(db_path, Access::kWrite, now);
-  // A living tuner holds it: the run itself will say so.
-  if (store.status().code() == StatusCode::kFailedPrecondition) return OkStatus();
-  if (!store.ok()) return store.status();
-  return ReadEarlierAtStart(spec, space, now, **store).status();
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(db_path));
+  const ScratchFolder folder("tune-dry-run-");
+  const std::string copy = folder.path() + "/copy.db";
+  if (Status copied = folder.path().empty() ? Unavailable("no folder can be made for a copy")
+                                            : database->CopyTo(copy);
+      !copied.ok()) {
+    Tell("warning: from: was not checked: " + copied.message());
+    return OkStatus();
+  }
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store,
+                        SqliteStore::Open(copy, Access::kWrite, now));
+  return ReadEarlierAtStart(spec, space, now, *store).status();
 }
 
 // For a dry run: what the run would find there. The store may be one that only another machine can
