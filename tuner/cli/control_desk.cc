@@ -89,9 +89,10 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
   }
   is_refused_ = false;
   const Status served = ServeAllowed(arrival);
-  if (served.ok() && is_refused_ && *record)
-    TUNE_RETURN_IF_ERROR(parts_.store.ForgetChange(**record));
-  return served;
+  if (!served.ok() || !is_refused_ || !*record) return served;
+  const Status forgotten = parts_.store.ForgetChange(**record);
+  // On a disk without room it stays, and does no harm.
+  return forgotten.code() == StatusCode::kResourceExhausted ? OkStatus() : forgotten;
 }
 
 Status ControlDesk::ServeAllowed(const ControlServer::Arrival& arrival) {
@@ -217,7 +218,7 @@ Status ControlDesk::Submit(const ControlServer::Arrival& arrival) {
   if (submitted->is_new) lines_.push_back("tune submit: " + submitted->name);
   std::vector<std::string> answer = {submitted->name};
   if (!submitted->is_new) answer.push_back("it was submitted before");
-  Answer(arrival.client, {OkStatus(), std::move(answer)});
+  Answer(arrival.client, OnceDurable({OkStatus(), std::move(answer)}));
   return OkStatus();
 }
 

@@ -11,8 +11,8 @@ constexpr Duration kTryAgainEvery = Seconds(600);
 }  // namespace
 
 void EmptyingStorages::Begin(const SweepStorage& storage) {
-  artifacts_.DoLater([storage, done = done_](const std::stop_token& stop) {
-    Status emptied = EmptyStorage(storage, stop);
+  artifacts_.DoLater([storage, empty = empty_, done = done_](const std::stop_token& stop) {
+    Status emptied = empty(storage, stop);
     if (emptied.code() == StatusCode::kUnavailable) return emptied;  // The errand is done again.
     const std::lock_guard lock(done->mutex);
     done->list.push_back({storage, emptied.ok()});
@@ -34,8 +34,10 @@ Status EmptyingStorages::Look(SqliteStore& store, Instant now) {
     done.swap(done_->list);
   }
   for (const auto& [storage, is_empty] : done) {
-    if (is_empty) TUNE_RETURN_IF_ERROR(store.ForgetLeft(AsLeft(storage)));
-    if (!is_empty) refused_.emplace_back(now + kTryAgainEvery, storage);
+    const Status forgotten = is_empty ? store.ForgetLeft(AsLeft(storage)) : OkStatus();
+    const bool has_no_room = forgotten.code() == StatusCode::kResourceExhausted;
+    if (!forgotten.ok() && !has_no_room) return forgotten;
+    if (!is_empty || has_no_room) refused_.emplace_back(now + kTryAgainEvery, storage);
   }
   for (const auto& [due, storage] : refused_) {
     if (now >= due) Begin(storage);

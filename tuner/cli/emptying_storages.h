@@ -4,8 +4,10 @@
 // Thread rule: one thread, the tuner's.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,15 +22,17 @@ namespace tune {
 
 class EmptyingStorages {
  public:
+  using Empty = std::function<Status(const SweepStorage&, const std::stop_token&)>;
   // `artifacts` outlives it.
-  explicit EmptyingStorages(KeptArtifacts& artifacts) : artifacts_(artifacts) {}
+  explicit EmptyingStorages(KeptArtifacts& artifacts, Empty empty = EmptyStorage)
+      : artifacts_(artifacts), empty_(std::move(empty)) {}
 
   // Of a sweep whose rows are gone.
   void Begin(const SweepStorage& storage);
   // With all that the head's last life did not come to.
   Status GoOn(const std::string& db_path);
-  // Now and then: what is empty by now need not be known any more, and what a store has refused is
-  // tried again after a while.
+  // Now and then: what is empty by now need not be known any more. What a store has refused, and
+  // what a full disk does not let the database forget, is tried again after a while.
   Status Look(SqliteStore& store, Instant now);
 
  private:
@@ -42,6 +46,7 @@ class EmptyingStorages {
   };
 
   KeptArtifacts& artifacts_;
+  const Empty empty_;
   const std::shared_ptr<AllDone> done_ = std::make_shared<AllDone>();  // Since the last look.
   std::vector<std::pair<Instant, SweepStorage>> refused_;  // And when it is tried again.
 };

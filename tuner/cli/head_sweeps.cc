@@ -201,7 +201,12 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
   for (const Event& event : first_events) events.push_back({event, experiment.id});
   events.push_back({DeadlinePassed{}, experiment.id});
   Status begun = parts_.tuner.Take(events);
-  if (begun.ok()) begun = parts_.store.MakeDurable();  // Before anybody is told of it.
+  // Before anybody is told of it; a step that found no room makes it so when there is some.
+  if (begun.ok() && !parts_.tuner.is_held()) begun = parts_.store.MakeDurable();
+  if (begun.code() == StatusCode::kResourceExhausted) {
+    return ResourceExhausted("it takes effect once there is room, unless the head ends before: " +
+                             begun.message());
+  }
   if (!begun.ok()) return Internal(begun.message());
   if (!earlier.note.empty()) LogOfHead(experiment.name + ": " + earlier.note);
   return Submitted{experiment.name, true};
