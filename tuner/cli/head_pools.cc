@@ -95,8 +95,12 @@ Status HeadPools::Look() {
   lines_.insert(lines_.end(), orders.say.begin(), orders.say.end());
   TUNE_RETURN_IF_ERROR(Drain(orders.drain));
   Promise();
-  const bool is_to_be_kept = orders.is_changed || !held_.empty();
-  held_.push_back(std::move(orders));
+  const bool is_to_be_kept = orders.is_changed || held_;
+  if (held_) {
+    held_->Append(std::move(orders));
+  } else {
+    held_ = std::move(orders);
+  }
   if (is_to_be_kept) {
     if (const Status kept = state_->Keep(book_->Encode()); !kept.ok()) {
       if (!std::exchange(is_write_failing_, true)) {
@@ -107,7 +111,7 @@ Status HeadPools::Look() {
     }
   }
   is_write_failing_ = false;
-  for (const PoolOrders& one : std::exchange(held_, {})) desk_->Order(one);
+  desk_->Order(*std::exchange(held_, std::nullopt));
   return OkStatus();
 }
 

@@ -62,7 +62,7 @@ class HeadPools final : public ClusterDuties {
   std::optional<ClusterState> state_;
   std::optional<PoolBook> book_;
   std::optional<EngineDesk> desk_;
-  std::vector<PoolOrders> held_;  // Until what was asked for is written down.
+  std::optional<PoolOrders> held_;  // Until what was asked for is written down.
   std::vector<std::string> lines_;
   Instant look_again_at_;
   Instant renew_token_at_;

@@ -1,6 +1,7 @@
 #include "tuner/engines/pool_book.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -67,6 +68,20 @@ Value PoolBook::Encode() const {
     pools.Set(cluster_.pools[i].name, std::move(pool));
   }
   return pools;
+}
+
+void PoolOrders::Append(PoolOrders later) {
+  const auto add = [](auto& to, auto& from) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  };
+  for (size_t i = 0; i < later.ask.size(); ++i) {
+    add(ask[i], later.ask[i]);
+    add(give_back[i], later.give_back[i]);
+    list[i] = list[i] || later.list[i];
+  }
+  add(logs, later.logs);
+  call_off = call_off || later.call_off;
+  is_changed = is_changed || later.is_changed;
 }
 
 Status PoolBook::Restore(const Value& stored, Instant now) {

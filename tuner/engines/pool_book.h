@@ -89,6 +89,9 @@ struct PoolOrders {
   std::vector<std::string> say;                      // For a person.
   bool call_off = false;    // What is being asked for is not wanted any more.
   bool is_changed = false;  // What Encode() tells is to be durable before anything is asked.
+
+  // Adds what a later look orders of the engines; `drain` and `say` are not theirs.
+  void Append(PoolOrders later);
 };
 
 // The number that a worker's name ends with, behind its last dash; 0: there is none.

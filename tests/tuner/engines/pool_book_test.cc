@@ -21,6 +21,19 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
+TEST(PoolOrders, OfSeveralLooksAreOnesThatAskForAllOfThem) {
+  PoolBook book(Cluster(), "tune-lab-1");
+  PoolOrders held = book.Look({Trials(4)}, {}, Instant{1'000'000});
+  ASSERT_THAT(held.ask[0], SizeIs(2));
+  for (int i = 2; i < 1000; ++i) held.Append(book.Look({Trials(4)}, {}, Instant{i * 1'000'000}));
+  EXPECT_THAT(held.ask[0], SizeIs(2));
+  EXPECT_THAT(held.give_back, SizeIs(1));
+  book.Close(/*at_once=*/true);
+  held.Append(book.Look({}, {}, Instant{1'000'000'000}));
+  EXPECT_TRUE(held.call_off);
+  EXPECT_TRUE(held.is_changed);
+}
+
 TEST(PoolBook, WorkersAreAskedForAtOnceAndComeAndGoAfterTheyWereIdle) {
   World world(Cluster());
   world.work = 10;
