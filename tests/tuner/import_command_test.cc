@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <sstream>
 
+#include "tests/small_disk.h"
 #include "tests/tuner/temp_folder.h"
 #include "tuner/spec_reader.h"
 
@@ -42,6 +45,22 @@ TEST(Import, WhatCannotBeReadHasItsPlace) {
   EXPECT_THAT(error("{}"), HasSubstr("no parameter is there"));
   EXPECT_THAT(error(R"({"x": {"min": 1}})"), HasSubstr("a.json:1:7: 'x': read a map"));
   EXPECT_THAT(error(R"({"x": {"type": "int", "minmax": [3], "step": 1}})"), HasSubstr("a.json:1:"));
+}
+
+TEST(Import, AFullDiskLeavesNothingThatIsInTheWayOfTheNextTry) {
+  const TempFolder folder;
+  const SmallDisk disk(folder / "small", 1 << 20);
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
+  WriteText(folder / "autotuner.json", kAutoTuner);
+  const ImportOptions options{folder / "autotuner.json", folder / "small/space.yaml"};
+  std::ostringstream out, err;
+  disk.Fill("all");
+  EXPECT_FALSE(ImportCommand(options, out, err).ok());
+  std::filesystem::remove(folder / "small/all");
+  EXPECT_TRUE(std::filesystem::is_empty(folder / "small"));
+  const Status again = ImportCommand(options, out, err);
+  EXPECT_TRUE(again.ok()) << again.message();
+  EXPECT_TRUE(ReadSpecFile(options.out, {}).ok());
 }
 
 }  // namespace
