@@ -10,7 +10,7 @@ tune_library(tune_simulate
     simulate/simulation.cc
     simulate/sweep_plan.cc
     simulate/virtual_sweep.cc
-  DEPS tune_core tune_search tune_schedulers tune_curve tune_trainables tune_controller tune_spec)
+  DEPS tune_core tune_search tune_schedulers tune_curve tune_trainables tune_controller tune_repeated_runs tune_spec)
 
 tune_library(tune_simulate_command
   SOURCES cli/configuration_check.cc cli/plan_command.cc cli/simulate_command.cc cli/simulate_report.cc cli/stored_curves.cc

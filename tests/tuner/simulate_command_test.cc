@@ -82,6 +82,15 @@ TEST_F(SimulateCommandTest, PutsSchedulersSideBySide) {
   EXPECT_THAT(Simulate().out, HasSubstr("best value by then:\n"));
 }
 
+TEST_F(SimulateCommandTest, TheLastTenthHasWhatIsReportedAtTheVeryEnd) {
+  Write("space.yaml",
+        "metric: loss\nmode: min\nsamples: 1\nspace: {x: {uniform: [0, 1]}}\n"
+        "trainable: {curve: {value: x - t, iterations: 9, seconds: 0.000003}}\n");
+  options_.format = OutputFormat::kJson;
+  const Value row = ParseJson(Simulate().out)->AsList()[0];
+  EXPECT_EQ(*row.Find("best_value"), *row.Find("best_at_100"));
+}
+
 TEST_F(SimulateCommandTest, PlaysSeveralSeeds) {
   options_.seeds = 3;
   options_.format = OutputFormat::kJson;

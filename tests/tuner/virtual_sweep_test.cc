@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/json.h"
+#include "tuner/search_problem.h"
 #include "tuner/simulate/compared_scheduler.h"
 #include "tuner/simulate/simulation.h"
 #include "tuner/spec_reader.h"
@@ -116,6 +117,70 @@ TEST(VirtualSweep, TrialsThatCrashAreTriedAgainFromTheirCheckpoint) {
   EXPECT_GT(sweep.outcome.attempts, 20);
   // A checkpoint at each report: no iteration is reported twice.
   EXPECT_EQ(sweep.outcome.epochs, 180);
+}
+
+// Two iterations that report x each; a trial whose x is below 0.2 crashes before the second.
+class CrashingCurve final : public AttemptCurve {
+ public:
+  CrashingCurve(double x, int64_t from) : x_(x), iteration_(from) {}
+
+  std::optional<TrialStep> Next() override {
+    TrialStep step;
+    step.iteration = ++iteration_;
+    step.seconds = 1;
+    step.metrics = {{"loss", x_}};
+    step.final = iteration_ == 2;
+    if (step.final && x_ < 0.2) step.ends_as = Outcome::kCrashed;
+    return step;
+  }
+
+ private:
+  const double x_;
+  int64_t iteration_;
+};
+
+class CrashingCurves final : public TrialCurves {
+ public:
+  std::unique_ptr<AttemptCurve> Begin(const AttemptRef&, const Configuration& configuration,
+                                      int64_t from_iteration) override {
+    return std::make_unique<CrashingCurve>(configuration.Find("x")->AsDouble(), from_iteration);
+  }
+  int64_t iterations_max() const override { return 2; }
+};
+
+TEST(VirtualSweep, ATrialThatFailedIsNotTheBest) {
+  const Simulation simulation = SimulationOf(
+      "name: s\nmetric: loss\nmode: min\nspace: {x: {grid_search: [0.5, 0.1, 0.4]}}\n"
+      "failure: {max_failures: 0}\n",
+      1);
+  const auto space = SpaceOf(simulation.spec);
+  ASSERT_TRUE(space.ok());
+  auto searcher = MakeSearcher(simulation.spec.search, ProblemOf(simulation.spec, *space, -1, 7));
+  ASSERT_TRUE(searcher.ok()) << searcher.status().message();
+  const auto controller = MakeVirtualController(simulation.spec, 7, *std::move(searcher));
+  ASSERT_TRUE(controller.ok());
+  CrashingCurves curves;
+  VirtualSweep sweep(**controller, curves, simulation.workers);
+  const auto outcome = sweep.Run();
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ((*controller)->trials()[1].row.status, TrialStatus::kError);
+  std::vector<double> values;
+  for (const Improvement& improvement : outcome->improvements) values.push_back(improvement.value);
+  EXPECT_THAT(values, ElementsAre(0.5, 0.4));
+}
+
+TEST(VirtualSweep, OfSeveralRunsTheBestIsAMean) {
+  const SimulatedSweep sweep = Swept(
+      SimulationOf("name: s\nmetric: loss\nmode: min\nspace: {x: {uniform: [0, 1]}}\nsamples: 20\n"
+                   "search: {algorithm: random, repeat: 2}\n"
+                   "trainable: {curve: {value: x, iterations: 3, seconds: 1, noise: 0.5}}\n",
+                   4));
+  ASSERT_TRUE(sweep.outcome.best_runs);
+  EXPECT_EQ(sweep.outcome.best_runs->count(), 2);
+  const Improvement& best = sweep.outcome.improvements.back();
+  EXPECT_EQ(best.value, sweep.outcome.best_runs->mean);
+  EXPECT_GT(best.value, sweep.outcome.best_runs->best);
+  EXPECT_EQ(best.trial.value, sweep.outcome.best_runs->best_trial);
 }
 
 TEST(VirtualSweep, OneThatHangsForEverIsSaid) {

@@ -6,6 +6,7 @@
 
 #include "core/counted.h"
 #include "core/standing.h"
+#include "tuner/cli/live_view.h"
 #include "tuner/cli/sweep_lookup.h"
 #include "tuner/result_limits.h"
 
@@ -118,7 +119,7 @@ void SimulateReport::PrintRows(const std::vector<Simulated>& all, std::ostream& 
     row.push_back(has_best ? Value(outcome.improvements.back().iteration) : Value());
     row.push_back(has_best ? sweep.best_configuration.ToNested() : Value());
     for (int64_t step = 1; step <= kTenths; ++step) {
-      row.push_back(BestAt(outcome, Duration{span.us / kTenths * step}));
+      row.push_back(BestAt(outcome, Duration{span.us * step / kTenths}));
     }
     printer.Row(row);
   }
@@ -147,13 +148,18 @@ void SimulateReport::PrintOne(const Simulation& simulation, const Simulated& one
     return;
   }
   const Improvement& best = outcome.improvements.back();
-  out << "best           " << Printable(simulation.spec.metric) << " = " << ShortNumber(best.value)
-      << " of trial " << best.trial.value << " at iteration " << best.iteration << ", after "
-      << FormatDuration(best.at) << " and " << Counted(best.epochs, "epoch") << "\n"
+  const std::string of = "of trial " + std::to_string(best.trial.value) + " at iteration " +
+                         std::to_string(best.iteration);
+  out << "best           " << Printable(simulation.spec.metric) << " = "
+      << (outcome.best_runs ? Describe(*outcome.best_runs) : ShortNumber(best.value) + " " + of)
+      << ", after " << FormatDuration(best.at) << " and " << Counted(best.epochs, "epoch") << "\n"
       << "configuration  " << DescribeConfig(sweep.best_configuration.ToNested()) << "\n";
   if (IsFeasible(best.violation)) return;
+  const std::vector<std::string> limits = simulation.spec.feasible.texts();
   out << "NOT FEASIBLE   "
-      << Printable(NoTrialIsFeasible(simulation.spec.feasible.texts(), *best.violation)) << "\n";
+      << Printable(outcome.best_runs ? WarningOf(limits, *outcome.best_runs)
+                                     : NoTrialIsFeasible(limits, *best.violation))
+      << "\n";
 }
 
 void SimulateReport::PrintComparison(const std::vector<Simulated>& all, std::ostream& out) const {
@@ -178,7 +184,7 @@ void SimulateReport::PrintComparison(const std::vector<Simulated>& all, std::ost
   RowPrinter steps(format, width, out);
   steps.Begin(columns);
   for (int64_t step = 1; step <= kTenths; ++step) {
-    const Duration at{span.us / kTenths * step};
+    const Duration at{span.us * step / kTenths};
     std::vector<Value> row = {FormatDuration(at)};
     for (const Group& group : groups) {
       row.push_back(group.Mean([at](const SimulatedSweep& s) { return BestAt(s.outcome, at); }));

@@ -51,7 +51,8 @@ SimulatedSweep Summarise(VirtualOutcome outcome, const ExperimentController& con
   }
   if (!outcome.improvements.empty()) {
     const TrialNumber best = outcome.improvements.back().trial;
-    sweep.best_configuration = controller.trials()[static_cast<size_t>(best.value)].configuration;
+    sweep.best_configuration =
+        controller.trials()[static_cast<size_t>(best.value)].ConfigurationOfBest();
   }
   sweep.outcome = std::move(outcome);
   return sweep;

@@ -1,11 +1,13 @@
 #include "tuner/simulate/virtual_sweep.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "core/check.h"
 #include "core/limits.h"
 #include "core/standing.h"
+#include "tuner/best_trial.h"
 
 namespace tune {
 namespace {
@@ -42,6 +44,7 @@ Result<VirtualOutcome> VirtualSweep::Run() {
   for (const TrialRecord& trial : controller_.trials()) {
     outcome_.busy_seconds += trial.row.run_seconds;
   }
+  TakeImprovements();
   return std::move(outcome_);
 }
 
@@ -133,18 +136,64 @@ void VirtualSweep::Apply(const std::vector<Event>& events) {
 
 void VirtualSweep::Note(const ReportRow& report) {
   ++outcome_.epochs;
-  if (!report.value) return;
-  std::vector<Improvement>& improvements = outcome_.improvements;
+  const TrialRow& row = controller_.trials()[static_cast<size_t>(report.trial.value)].row;
+  const bool is_best_of_trial =
+      report.value && row.best_iteration == report.iteration && row.best_value == report.value;
+  if (!is_best_of_trial) return;
+  bests_.push_back({now_ - kBegin, outcome_.epochs, *report.value, report.trial, report.iteration,
+                    row.best_violation});
+}
+
+void VirtualSweep::TakeImprovements() {
   const ExperimentSpec& spec = controller_.options().spec;
-  const Metric violation = spec.feasible.empty()
-                               ? Metric()
-                               : Metric(FindViolation(report.metrics).value_or(kViolationUnknown));
-  const bool is_better =
-      improvements.empty() || IsBetterStanding(*report.value, violation, improvements.back().value,
-                                               improvements.back().violation, spec.mode);
-  if (!is_better) return;
-  improvements.push_back(
-      {now_ - kBegin, outcome_.epochs, *report.value, report.trial, report.iteration, violation});
+  const int64_t repeat = RepeatCount(spec.search);
+  const bool has_means = repeat > 1 && spec.more_objectives.empty();
+  std::erase_if(bests_, [&](const Improvement& best) {
+    return !MayBeBest(controller_.trials()[static_cast<size_t>(best.trial.value)].row);
+  });
+  std::vector<Improvement>& improvements = outcome_.improvements;
+  for (const Improvement& best : has_means ? ImprovementsOfMeans(repeat) : bests_) {
+    const bool is_better = improvements.empty() ||
+                           IsBetterStanding(best.value, best.violation, improvements.back().value,
+                                            improvements.back().violation, spec.mode);
+    if (is_better) improvements.push_back(best);
+  }
+}
+
+// Of configurations all of whose runs count; where there is none, of the best one.
+std::vector<Improvement> VirtualSweep::ImprovementsOfMeans(int64_t repeat) {
+  const ExperimentSpec& spec = controller_.options().spec;
+  std::vector<tune::Run> runs;
+  for (const TrialRecord& trial : controller_.trials()) {
+    runs.push_back(
+        {trial.row.number.value, trial.row.status, trial.row.best_value, trial.row.best_violation});
+  }
+  const std::vector<ConfigurationRuns> ranked = RankConfigurations(runs, repeat, spec.mode);
+  if (ranked.empty()) return {};
+  outcome_.best_runs = ranked.front();
+  std::map<int64_t, Improvement> last;  // By trial.
+  for (const Improvement& best : bests_) last[best.trial.value] = best;
+  const auto has_ended = [&](const ConfigurationRuns& one) {
+    return std::all_of(one.trials.begin(), one.trials.end(), [&](int64_t trial) {
+      return controller_.trials()[static_cast<size_t>(trial)].is_over();
+    });
+  };
+  std::vector<Improvement> improvements;
+  for (const ConfigurationRuns& one : ranked) {
+    const bool has_all = one.count() == repeat && has_ended(one);
+    if (!has_all && &one != &ranked.front()) continue;
+    Improvement improvement = last.at(one.best_trial);
+    for (const int64_t trial : one.trials) {
+      improvement.at = std::max(improvement.at, last.at(trial).at);
+      improvement.epochs = std::max(improvement.epochs, last.at(trial).epochs);
+    }
+    improvement.value = one.mean;
+    if (improvement.violation) improvement.violation = one.violation;
+    improvements.push_back(improvement);
+  }
+  std::stable_sort(improvements.begin(), improvements.end(),
+                   [](const Improvement& a, const Improvement& b) { return a.at < b.at; });
+  return improvements;
 }
 
 void VirtualSweep::Deliver(WorkerId worker, const ToWorker& message) {

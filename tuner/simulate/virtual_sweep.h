@@ -10,12 +10,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <string>
 #include <vector>
 
 #include "core/resources.h"
 #include "core/status.h"
+#include "tuner/best_configuration.h"
 #include "tuner/experiment_controller.h"
 #include "tuner/simulate/trial_curves.h"
 
@@ -26,12 +28,13 @@ struct VirtualWorkers {
   WorkerCapacity capacity;  // Of each.
 };
 
-// The best value from this moment on, feasible ones first (core/standing.h).
+// The best value from this moment on, feasible ones first (core/standing.h). With `repeat` it is
+// the mean of a configuration's runs, from the moment when the last of them had its best value.
 struct Improvement {
   Duration at;         // Since the sweep began.
   int64_t epochs = 0;  // Reported until then by all trials.
   double value = 0;
-  TrialNumber trial;
+  TrialNumber trial;  // With `repeat` the best run.
   int64_t iteration = 0;
   Metric violation = {};  // Nothing in a sweep without limits on results.
 };
@@ -39,11 +42,14 @@ struct Improvement {
 struct VirtualOutcome {
   ExperimentStatus status = ExperimentStatus::kRunning;  // kRunning: it waits for ever.
   Duration duration;
-  int64_t epochs = 0;                     // All iterations that were reported, repeated ones too.
-  int64_t attempts = 0;                   // Starts and restarts.
-  double busy_seconds = 0;                // Of all attempts together.
-  std::vector<Improvement> improvements;  // In order of time.
-  std::vector<std::string> said;          // To whoever watches; the first ones.
+  int64_t epochs = 0;       // All iterations that were reported, repeated ones too.
+  int64_t attempts = 0;     // Starts and restarts.
+  double busy_seconds = 0;  // Of all attempts together.
+  // In order of time, of trials that have not failed: what a failed trial reported never counts as
+  // the best, as in a sweep that trains.
+  std::vector<Improvement> improvements;
+  std::optional<ConfigurationRuns> best_runs = {};  // Of the best configuration, with `repeat`.
+  std::vector<std::string> said;                    // To whoever watches; the first ones.
   int64_t said_count = 0;
 };
 
@@ -82,6 +88,8 @@ class VirtualSweep {
   Event Happen(Running& running);
   void Apply(const std::vector<Event>& events);
   void Note(const ReportRow& report);
+  void TakeImprovements();
+  std::vector<Improvement> ImprovementsOfMeans(int64_t repeat);
   void Deliver(WorkerId worker, const ToWorker& message);
   void Begin(WorkerId worker, const StartAttempt& start);
   void OnAnswer(const AnswerReport& answer);
@@ -102,6 +110,7 @@ class VirtualSweep {
   // The controller's next one, or a moment before it: reports only put it off.
   std::optional<Instant> deadline_;
   bool has_ended_ = false;
+  std::vector<Improvement> bests_;  // Each better than those of its trial before, in order of time.
   VirtualOutcome outcome_;
 };
 
