@@ -1427,6 +1427,18 @@ class Started(unittest.TestCase):
             self.assertEqual(page.json("/sweeps/small/ranges?metric=" + unknown)["rows"], [])
         self.assertEqual(page.json("/sweeps/small/ranges?metric=loss"), loss)
 
+    def test_a_report_of_many_metrics_has_the_columns_of_all_objectives(self):
+        others = ", ".join(f"m{i}: x" for i in range(10))
+        Path(self.folder, "space.yaml").write_text(
+            "name: small\nmetric: [acc, zeit]\nmode: [max, min]\nsamples: 2\nspace: {x: {uniform: [0, 1]}}\n"
+            f"trainable: {{curve: {{values: {{acc: x, {others}, zeit: 1 - x}}}}}}\n")
+        for arguments in (("run", "space.yaml"), ("report", "--html", "small.html")):
+            subprocess.run([TUNE, *arguments], cwd=self.folder, check=True, timeout=120, capture_output=True)
+        packed = re.search(r'<script type="text/plain" id="report">([A-Za-z0-9+/=]+)</script>', Path(self.folder, "small.html").read_text())[1]
+        answers = json.loads(gzip.decompress(base64.b64decode(packed)))
+        self.assertEqual(len(answers["/sweeps/small/ranges?metric=zeit"]["rows"]), 2)
+        self.assertEqual(sum("/ranges?" in path for path in answers), 2 + 8)
+
     def test_a_report_is_one_file_with_all_in_it(self):
         self.make()
         done = subprocess.run([TUNE, "report", "--html", "small.html"], cwd=self.folder, text=True, capture_output=True, timeout=60)

@@ -159,12 +159,17 @@ Status KeepRanges(const Addresses& of, const std::string& metric, Answers& answe
   return OkStatus();
 }
 
-Status KeepOtherMetrics(const Addresses& of, const std::string& names_json, const Value& metric,
+// Of all objectives, which the page always shows, and of some other metrics.
+Status KeepOtherMetrics(const Addresses& of, const std::string& names_json, const Value& sweep,
                         Answers& answers) {
   TUNE_ASSIGN_OR_RETURN(const Value names, ParseJson(names_json));
+  const Value::List& objectives = sweep.Find("metrics")->AsList();
   size_t count = 0;
   for (const Value& other : names.AsList()) {
-    if (other == metric || ++count > kOtherMetricsMax) continue;
+    if (other == *sweep.Find("metric")) continue;
+    const bool is_objective =
+        std::find(objectives.begin(), objectives.end(), other) != objectives.end();
+    if (!is_objective && ++count > kOtherMetricsMax) continue;
     TUNE_RETURN_IF_ERROR(KeepRanges(of, other.AsString(), answers));
     TUNE_ASSIGN_OR_RETURN(const std::string curves,
                           answers.Ask(of.asked + "/curves", "metric", other.AsString()));
@@ -188,7 +193,7 @@ Status KeepSweep(const Addresses& of, const Value& sweep, Answers& answers) {
     TUNE_ASSIGN_OR_RETURN(const std::string json, answers.Ask(of.asked + std::string(part)));
     answers.Keep(of.kept + std::string(part), json);
     if (part != "/metrics") continue;
-    TUNE_RETURN_IF_ERROR(KeepOtherMetrics(of, json, *sweep.Find("metric"), answers));
+    TUNE_RETURN_IF_ERROR(KeepOtherMetrics(of, json, sweep, answers));
   }
   return OkStatus();
 }
