@@ -25,10 +25,13 @@ constexpr char kSpace[] =
 // Random trials that all report an accuracy, which lr alone makes, and a time, which depth alone
 // makes; every eighth fails.
 void WriteSweep(SqliteStore& store, const std::string& name, int64_t trials,
-                const std::string& space = kSpace) {
+                const std::string& space = kSpace, bool has_several = false) {
   NewExperiment experiment = SampleExperiment(name);
   experiment.spec =
-      R"({"name":")" + name + R"(","metric":"accuracy","mode":"max","space":)" + space + "}";
+      R"({"name":")" + name +
+      (has_several ? R"(","metric":["accuracy","seconds"],"mode":["max","min"],"space":)"
+                   : R"(","metric":"accuracy","mode":"max","space":)") +
+      space + "}";
   experiment.metric = "accuracy";
   const auto created = store.CreateExperiment(experiment);
   ASSERT_TRUE(created.ok()) << created.status().message();
@@ -61,6 +64,11 @@ void WriteSweep(SqliteStore& store, const std::string& name, int64_t trials,
     for (int i = 0; i < 8; ++i) {
       report.metrics.emplace_back("noise" + std::to_string(i), random.NextDouble());
     }
+    rows.reports.push_back(report);
+    if (!has_several) continue;
+    // It decides nothing: an objective is missing.
+    report.iteration = 2;
+    report.metrics = {{"accuracy", 0.5}, {"test", 0.5}};
     rows.reports.push_back(report);
   }
   const Status status =
@@ -112,6 +120,20 @@ TEST_F(ImportanceCommandTest, JsonAndCsvHaveTheSharesOfAllParameters) {
       Ask({.format = OutputFormat::kCsv}).out,
       testing::StartsWith(
           "experiment,metric,parameter,importance,trials,low,high,clear\none,accuracy,lr,"));
+}
+
+TEST_F(ImportanceCommandTest, OfSeveralObjectivesTheLastWholeReportsCount) {
+  WriteSweep(*OpenStore(path_), "one", 64, kSpace, true);
+  const Result<Value> rows = ParseJson(Ask({.format = OutputFormat::kJson}).out);
+  ASSERT_TRUE(rows.ok());
+  std::vector<std::pair<std::string, std::string>> first;
+  for (const Value& row : rows->AsList()) {
+    EXPECT_EQ(*row.Find("trials"), Value(56));
+    if (row.Find("importance")->AsDouble() < 0.5) continue;
+    first.emplace_back(row.Find("metric")->AsString(), row.Find("parameter")->AsString());
+  }
+  EXPECT_THAT(first, testing::ElementsAre(testing::Pair("accuracy", "lr"),
+                                          testing::Pair("seconds", "net/depth")));
 }
 
 TEST_F(ImportanceCommandTest, AnotherMetricIsWeighedInTheDirectionThatIsSaid) {

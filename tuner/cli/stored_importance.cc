@@ -8,6 +8,8 @@
 #include "core/json.h"
 #include "search/unit_space.h"
 #include "tuner/best_trial.h"
+#include "tuner/cli/pareto_front.h"
+#include "tuner/result_limits.h"
 
 namespace tune {
 namespace {
@@ -80,6 +82,24 @@ Result<std::vector<WeighedTrial>> ReadLengths(Database& database, int64_t experi
   }
 }
 
+// What decides in a sweep of several objectives is each trial's last whole report, as on the front.
+Status TakeWholeReports(Database& database, const FoundSweep& sweep,
+                        std::vector<WeighedTrial>& trials) {
+  std::vector<std::string> names;
+  for (const Objective& objective : sweep.objectives) names.push_back(objective.metric);
+  if (sweep.has_limits()) names.emplace_back(kViolationName);
+  TUNE_ASSIGN_OR_RETURN(const auto whole, ReadWholeReports(database, sweep));
+  for (WeighedTrial& trial : trials) {
+    if (!trial.last_metrics.is_map()) continue;
+    const auto report = whole.find(trial.number);
+    for (const std::string& name : names) {
+      const Value* const value = report == whole.end() ? nullptr : report->second.Find(name);
+      trial.last_metrics.Set(name, value == nullptr ? Value() : *value);
+    }
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<std::vector<WeighedTrial>> ReadWeighedTrials(Database& database, const FoundSweep& sweep) {
@@ -114,6 +134,9 @@ Result<std::vector<WeighedTrial>> ReadWeighedTrials(Database& database, const Fo
     trial.was_stopped = !row->IsNull(6) && row->Int(6) != 0;
     if (row->IsNull(3)) continue;
     TUNE_ASSIGN_OR_RETURN(trial.last_metrics, ParseJson(row->Text(3)));
+  }
+  if (sweep.objectives.size() > 1) {
+    TUNE_RETURN_IF_ERROR(TakeWholeReports(database, sweep, trials));
   }
   return trials;
 }

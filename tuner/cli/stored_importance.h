@@ -29,7 +29,9 @@ struct WeighedTrial {
   int64_t iterations = 0;
   std::optional<double> best_value;
   std::optional<double> violation;  // Of it, in a sweep with limits on results.
-  Value last_metrics;               // A map, or null.
+  // Of its last report, a map or null; of several objectives, theirs and the violation are of the
+  // last report that is whole (tuner/cli/pareto_front.h).
+  Value last_metrics;
 };
 
 struct StoredImportance {
@@ -50,10 +52,11 @@ Result<std::vector<WeighedTrial>> ReadWeighedTrials(Database& database, const Fo
 // Reads the values of all reports up to the iteration: it may take seconds.
 Result<ComparedValues> ReadComparedValues(Database& database, const FoundSweep& sweep);
 
-// A trial counts with its best value of the sweep's metric; with its last one of another metric, or
-// where the sweep has several. Where a scheduler stopped trials, they are compared at equal
-// iterations: with their best value up to the iteration that half of them (at least ten) reached.
-// kFailedPrecondition: nothing varies, or too few trials have a value.
+// A trial counts with its best value of the sweep's metric; with its last one of another metric;
+// where the sweep has several objectives, with what its last whole report has of them. Where a
+// scheduler stopped trials, they are compared at equal iterations: with their best value up to the
+// iteration that half of them (at least ten) reached. kFailedPrecondition: nothing varies, or too
+// few trials have a value.
 Result<StoredImportance> WeighParameters(const FoundSweep& sweep, const Objective& objective,
                                          const SearchSpace& space, std::vector<WeighedTrial> trials,
                                          Database& database);
