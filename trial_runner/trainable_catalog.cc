@@ -120,7 +120,8 @@ Status CheckFood11Inputs(const Configuration& configuration, const InputPlaces& 
         "data: is missing; name the folder that holds training/, validation/ and evaluation/, "
         "with `data` in the space or in FOOD11_DATA_DIR, or write `data: synthetic`");
   }
-  return models::FindImages(Resolve(places.base_dir, options.data)).status();
+  const Status found = models::FindImages(Resolve(places.base_dir, options.data)).status();
+  return found.ok() ? found : InvalidArgument(found.message());
 }
 
 // The program is looked for as a trial will look for it.

@@ -280,14 +280,14 @@ Result<ImageFolder> FindImages(const std::string& folder) {
   const fs::path root(folder);
   std::error_code error;
   if (!fs::exists(root, error)) {
-    return InvalidArgument("data: no folder '" + folder + "'; " + std::string(kExpected));
+    return NotFound("data: no folder '" + folder + "'; " + std::string(kExpected));
   }
   if (!fs::is_directory(root, error)) {
     return InvalidArgument("data: '" + folder + "' is not a folder; " + std::string(kExpected));
   }
   TUNE_ASSIGN_OR_RETURN(const std::vector<fs::directory_entry> top, ListFolder(root));
   if (top.empty()) {
-    return InvalidArgument("data: the folder '" + folder + "' is empty; " + std::string(kExpected));
+    return NotFound("data: the folder '" + folder + "' is empty; " + std::string(kExpected));
   }
   for (const Split split : kSplits) {
     if (!fs::is_directory(root / SplitName(split), error)) {

@@ -40,7 +40,8 @@ struct ImageFolder {
   uint64_t ListHash() const;
 };
 
-// Errors are the user's (kInvalidArgument) and say which folder lacks what.
+// Errors are the user's and say which folder lacks what. kNotFound: there is no such folder, or it
+// is empty, as the mount point of an absent disk is; else kInvalidArgument.
 Result<ImageFolder> FindImages(const std::string& folder);
 
 }  // namespace tune::models

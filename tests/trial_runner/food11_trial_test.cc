@@ -26,8 +26,11 @@ class Food11Trial : public OneWorkerTest {
  protected:
   void SetUp() override {
     OneWorkerTest::SetUp();
-    StartWorker({"--cpus", "1", "--local", "--prewarm", "food11"});
+    StartWorker(WorkerArguments());
     SendWelcome("val_accuracy", R"("food11")");
+  }
+  virtual std::vector<std::string> WorkerArguments() const {
+    return {"--cpus", "1", "--local", "--prewarm", "food11"};
   }
 
   void Start(const AttemptRef& ref, const std::string& config,
@@ -110,6 +113,47 @@ TEST_F(Food11Trial, SaysWhatIsWrongWithAConfiguration) {
   const AttemptEnded end = End();
   EXPECT_EQ(end.outcome, Outcome::kBadConfig);
   EXPECT_THAT(end.error, testing::HasSubstr("lr"));
+}
+
+TEST_F(Food11Trial, OnTheTunersOwnMachineMissingDataFailTheTrial) {
+  Start(Ref(0, 1, 1), R"({"data":"nowhere","image_size":32})");
+  const AttemptEnded end = End();
+  EXPECT_EQ(end.outcome, Outcome::kBadConfig);
+  EXPECT_THAT(end.error, testing::HasSubstr("no folder '" + folder_ + "/nowhere'"));
+}
+
+// A worker of another machine than the tuner's.
+class JoinedFood11Trial : public Food11Trial {
+ protected:
+  std::vector<std::string> WorkerArguments() const override { return {"--cpus", "1"}; }
+
+  void ExpectTrialGivenBack(const std::string& config, const std::string& why) {
+    Start(Ref(0, 1, 1), config);
+    const AttemptEnded end = End();
+    EXPECT_EQ(end.outcome, Outcome::kPreempted);
+    EXPECT_THAT(end.error, testing::HasSubstr(why));
+    EXPECT_TRUE(sink_.WaitForMessage<Goodbye>()) << "it would be given the next trial";
+  }
+};
+
+TEST_F(JoinedFood11Trial, IsGivenBackWhereTheDataAreNot) {
+  ExpectTrialGivenBack(R"({"data":"nowhere","image_size":32})",
+                       "no folder '" + folder_ + "/nowhere'");
+}
+
+TEST_F(JoinedFood11Trial, IsGivenBackWhereTheDiskOfTheDataIsNotMounted) {
+  fs::create_directory(folder_ + "/mount_point");
+  ExpectTrialGivenBack(R"({"data":"mount_point","image_size":32})", "mount_point' is empty");
+}
+
+TEST_F(JoinedFood11Trial, IsGivenBackWhereNoDataFolderIsNamed) {
+  ExpectTrialGivenBack(R"({"image_size":32})", "FOOD11_DATA_DIR");
+}
+
+TEST_F(JoinedFood11Trial, IsGivenBackWhereTheWeightsAreNot) {
+  ExpectTrialGivenBack(
+      R"({"data":"synthetic","image_size":32,"width_mult":0.35,"weights":"nowhere.safetensors"})",
+      "nowhere.safetensors");
 }
 
 TEST_F(Food11Trial, EndsSoonWhenKilledInTheMiddleOfAnEpoch) {

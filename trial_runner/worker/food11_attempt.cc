@@ -51,8 +51,9 @@ Result<models::Food11Options> ReadFood11Options(const TrialStart& start,
 TrialEnd EndFor(const Status& status) {
   switch (status.code()) {
     case StatusCode::kInvalidArgument:
-    case StatusCode::kNotFound:
       return {Outcome::kBadConfig, status.message()};
+    case StatusCode::kNotFound:
+      return {Outcome::kBadConfig, status.message(), EndDetail::kAbsentPath};
     case StatusCode::kResourceExhausted:
       return {Outcome::kOutOfMemory, status.message()};
     default:

@@ -21,7 +21,7 @@ double MonotonicSeconds();
 Result<models::Food11Options> ReadFood11Options(const TrialStart& start,
                                                 const std::string& data_dir);
 
-// How an error is told.
+// How an error is told. What is not found, the data or the weights, may be on other machines.
 TrialEnd EndFor(const Status& status);
 // Of training, where the memory that ran out may be a card's.
 TrialEnd EndForTraining(const Status& status, models::DeviceKind device);

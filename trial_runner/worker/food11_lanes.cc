@@ -20,8 +20,10 @@ namespace {
 constexpr double kOthersShare = 0.125;
 constexpr double kOthersSecondsMax = 0.5;
 
-// Decoded images are kept on disk.
-TrialEnd EndForUnloaded(const Status& status) {
+// `data`: empty where neither the configuration nor this machine names a folder. Decoded images are
+// kept on disk.
+TrialEnd EndForUnloaded(const std::string& data, const Status& status) {
+  if (data.empty()) return {Outcome::kBadConfig, status.message(), EndDetail::kUnfitMachine};
   if (status.code() != StatusCode::kResourceExhausted) return EndFor(status);
   return {Outcome::kCrashed, "cannot keep the decoded images: " + status.message(),
           EndDetail::kDiskFull};
@@ -89,7 +91,7 @@ std::optional<TrialEnd> Food11Lanes::Begin(int64_t lane, const TrialStart& start
   }
   const int threads = static_cast<int>(start.threads);
   const auto dataset = Load(options->data, options->image_size);
-  if (!dataset.ok()) return EndForUnloaded(dataset.status());
+  if (!dataset.ok()) return EndForUnloaded(options->data, dataset.status());
   if (start.world_size > 1) return TrainAsRank(lane, start, *options, *dataset, session_);
   if (lanes_.empty()) {
     array_.reset();

@@ -67,6 +67,8 @@ TEST(ImageFolder, SaysWhatIsMissing) {
   const TempFolder empty;
   EXPECT_THAT(FindError(empty), HasSubstr("is empty"));
   EXPECT_THAT(FindImages(empty / "nowhere").status().message(), HasSubstr("no folder"));
+  EXPECT_EQ(FindImages(empty / "nowhere").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(FindImages(empty.path()).status().code(), StatusCode::kNotFound);
 
   const TempFolder split;
   WriteClassFolders(split);
