@@ -18,9 +18,11 @@ int WeightOf(const Decision& decision) {
 
 }  // namespace
 
-CombinedScheduler::CombinedScheduler(std::vector<std::unique_ptr<TrialScheduler>> parts)
-    : parts_(std::move(parts)) {
+CombinedScheduler::CombinedScheduler(std::vector<std::unique_ptr<TrialScheduler>> parts,
+                                     std::optional<Pausing> pausing)
+    : parts_(std::move(parts)), pausing_(pausing) {
   TUNE_CHECK(!parts_.empty());
+  TUNE_CHECK(!pausing_ || pausing_->part < parts_.size());
 }
 
 void CombinedScheduler::OnTrialAdded(TrialNumber trial) {
@@ -28,9 +30,22 @@ void CombinedScheduler::OnTrialAdded(TrialNumber trial) {
 }
 
 Decision CombinedScheduler::OnReport(TrialNumber trial, int64_t iteration, Metric value) {
+  std::vector<Decision> decisions(parts_.size());
+  bool is_stopped = false;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (IsAskedLast(i)) continue;
+    decisions[i] = parts_[i]->OnReport(trial, iteration, value);
+    is_stopped = is_stopped || decisions[i].verdict == Verdict::kStop;
+  }
+  if (pausing_) {
+    // At its max_t it pauses nobody.
+    const bool is_over = pausing_->max_t && iteration >= *pausing_->max_t;
+    if (!is_stopped || is_over) {
+      decisions[pausing_->part] = parts_[pausing_->part]->OnReport(trial, iteration, value);
+    }
+  }
   Decision prevailing;
-  for (const auto& part : parts_) {
-    const Decision decision = part->OnReport(trial, iteration, value);
+  for (const Decision& decision : decisions) {
     if (WeightOf(decision) > WeightOf(prevailing)) prevailing = decision;
   }
   if (prevailing.verdict == Verdict::kStop) stopped_ = trial;

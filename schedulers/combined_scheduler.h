@@ -3,6 +3,9 @@
 // was judged, else the first in the list. It pauses if nobody stops it and one says so; only one of
 // them may be of a kind that pauses, and its orders are the sweep's. What explains a decision is
 // the word of the one that decided, or of the first that had something to compare.
+//
+// The pausing part is asked last, and hears of a report that stops its trial only the trial's end:
+// a rung is never decided in favour of a trial that is over.
 #pragma once
 
 #include <memory>
@@ -16,8 +19,13 @@ namespace tune {
 
 class CombinedScheduler final : public TrialScheduler {
  public:
-  // At least one part.
-  explicit CombinedScheduler(std::vector<std::unique_ptr<TrialScheduler>> parts);
+  struct Pausing {
+    size_t part = 0;
+    std::optional<int64_t> max_t = {};
+  };
+  // At least one part. `pausing`: the part that is asked last; nothing: all are asked in order.
+  CombinedScheduler(std::vector<std::unique_ptr<TrialScheduler>> parts,
+                    std::optional<Pausing> pausing);
 
   void OnTrialAdded(TrialNumber trial) override;
   Decision OnReport(TrialNumber trial, int64_t iteration, Metric value) override;
@@ -30,7 +38,10 @@ class CombinedScheduler final : public TrialScheduler {
   std::string DebugString() const override;
 
  private:
+  bool IsAskedLast(size_t part) const { return pausing_ && pausing_->part == part; }
+
   std::vector<std::unique_ptr<TrialScheduler>> parts_;
+  std::optional<Pausing> pausing_;
   std::optional<TrialNumber> stopped_;  // The last one: no order can bring it back.
 };
 

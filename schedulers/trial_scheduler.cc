@@ -35,13 +35,12 @@ Made MakeFifoScheduler(const Value& options, Mode, uint64_t) {
   return std::unique_ptr<TrialScheduler>(std::make_unique<FifoScheduler>());
 }
 
-Made MakeCombinedScheduler(const Value& parts, Mode mode, uint64_t seed);
 std::optional<int64_t> CombinedMaxT(const Value& parts);
 bool CombinedPauses(const Value& parts);
 
 struct Kind {
   std::string_view name;
-  Made (*make)(const Value& options, Mode mode, uint64_t seed);
+  Made (*make)(const Value& options, Mode mode, uint64_t seed);  // Null of `combine`.
   std::optional<int64_t> (*max_t)(const Value& options);
   bool (*pauses)(const Value& options);
   bool has_rungs = true;  // Else it checks each trial at its own reports.
@@ -65,7 +64,7 @@ constexpr std::array<Kind, 11> kKinds = {{
     {"patience", MakePatienceScheduler, None, Never, false},
     {"threshold", MakeThresholdScheduler, None, Never, false},
     {"wilcoxon", MakeWilcoxonScheduler, None, Never, false},
-    {kCombine, MakeCombinedScheduler, CombinedMaxT, CombinedPauses},
+    {kCombine, nullptr, CombinedMaxT, CombinedPauses},
 }};
 
 // A scheduler as the spec names it; `options` is null where there are none, and a list for
@@ -125,12 +124,13 @@ Result<Named> ReadName(const Value& scheduler) {
   return Named{kind, entry.value};
 }
 
-Made MakeCombinedScheduler(const Value& list, Mode mode, uint64_t seed) {
+Made MakeCombinedScheduler(const Value& list, Mode mode, uint64_t seed, CombineRules rules) {
   if (list.AsList().empty()) {
     return InvalidAt(list.place, "scheduler: combine: read an empty list, expected schedulers");
   }
   std::vector<std::unique_ptr<TrialScheduler>> parts;
   std::string pausing;
+  std::optional<CombinedScheduler::Pausing> asked_last;
   for (const Value& part : list.AsList()) {
     TUNE_ASSIGN_OR_RETURN(const Named named, ReadName(part));
     if (named.kind->name == kCombine) {
@@ -144,10 +144,14 @@ Made MakeCombinedScheduler(const Value& list, Mode mode, uint64_t seed) {
                                          " pause trials; at most one may");
       }
       pausing = named.kind->name;
+      if (rules == CombineRules::kPausesLast) {
+        asked_last = {parts.size(), named.kind->max_t(named.options)};
+      }
     }
     parts.push_back(std::move(made));
   }
-  return std::unique_ptr<TrialScheduler>(std::make_unique<CombinedScheduler>(std::move(parts)));
+  return std::unique_ptr<TrialScheduler>(
+      std::make_unique<CombinedScheduler>(std::move(parts), asked_last));
 }
 
 std::optional<int64_t> CombinedMaxT(const Value& parts) {
@@ -176,8 +180,11 @@ std::string DescribeRungs(const std::vector<RungView>& rungs) {
 }
 
 Result<std::unique_ptr<TrialScheduler>> MakeScheduler(const Value& scheduler, Mode mode,
-                                                      uint64_t seed) {
+                                                      uint64_t seed, CombineRules combine_rules) {
   TUNE_ASSIGN_OR_RETURN(const Named named, ReadName(scheduler));
+  if (named.kind->name == kCombine) {
+    return MakeCombinedScheduler(named.options, mode, seed, combine_rules);
+  }
   return named.kind->make(named.options, mode, seed);
 }
 

@@ -90,10 +90,17 @@ class TrialScheduler {
   virtual std::string DebugString() const = 0;
 };
 
+// What a combination of schedulers decides by.
+enum class CombineRules {
+  kInOrder,     // Each part hears each report.
+  kPausesLast,  // The part that pauses trials does not hear a report by which another stops one.
+};
+
 // `scheduler`: the spec's value: null or "fifo", "asha", {asha: {max_t: ...}}, or a list of such
 // under `combine`. Checks names and options; errors carry "line:column: ". The seed keys its draws.
-Result<std::unique_ptr<TrialScheduler>> MakeScheduler(const Value& scheduler, Mode mode,
-                                                      uint64_t seed);
+Result<std::unique_ptr<TrialScheduler>> MakeScheduler(
+    const Value& scheduler, Mode mode, uint64_t seed,
+    CombineRules combine_rules = CombineRules::kPausesLast);
 
 // Both require what MakeScheduler takes. The scheduler's max_t, where it has one: a trial never
 // trains beyond it.

@@ -6,7 +6,8 @@
 //  14  `auto` learns who is to suggest, and counts points beside a grid; reports without the metric
 //      are counted anew for each attempt; a program's own `violation` means nothing without limits
 //      on results; the best checkpoints are those of the best results also where limits are known
-//      at the end alone
+//      at the end alone; of combined schedulers the one that pauses does not hear a report by
+//      which another one stops the trial
 //
 // Thread rule: constants.
 #pragma once

@@ -29,8 +29,10 @@ Result<SweepParts> MakeSweepParts(const ExperimentSpec& spec, uint64_t seed,
   problem.history = std::move(history);
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Searcher> searcher,
                         MakeSearcher(spec.search, std::move(problem)));
+  const CombineRules combine_rules =
+      decision_version >= 14 ? CombineRules::kPausesLast : CombineRules::kInOrder;
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<TrialScheduler> scheduler,
-                        MakeScheduler(spec.scheduler, spec.mode, seed));
+                        MakeScheduler(spec.scheduler, spec.mode, seed, combine_rules));
   return SweepParts{
       {spec, seed, std::move(space), name, artifacts_dir + "/" + name, decision_version},
       std::move(searcher),

@@ -20,8 +20,9 @@ using testing::HasSubstr;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-std::unique_ptr<TrialScheduler> Make(std::string_view json, Mode mode = Mode::kMax) {
-  auto made = MakeScheduler(*ParseJson(json), mode, 7);
+std::unique_ptr<TrialScheduler> Make(std::string_view json, Mode mode = Mode::kMax,
+                                     CombineRules combine_rules = CombineRules::kPausesLast) {
+  auto made = MakeScheduler(*ParseJson(json), mode, 7, combine_rules);
   EXPECT_TRUE(made.ok()) << made.status().message();
   return *std::move(made);
 }
@@ -294,6 +295,10 @@ TEST(Combine, ReachingMaxTComesBeforeJudgement) {
       R"({"combine": [{"threshold": {"upper": 10}}, {"asha": {"max_t": 3, "grace_period": 3}}]})");
   scheduler->OnTrialAdded(TrialNumber{0});
   EXPECT_EQ(scheduler->OnReport(TrialNumber{0}, 3, 11).cause, StopCause::kMaxT);
+  const auto pausing =
+      Make(R"({"combine": [{"threshold": {"upper": 10}}, {"hyperband": {"max_t": 3}}]})");
+  pausing->OnTrialAdded(TrialNumber{0});
+  EXPECT_EQ(pausing->OnReport(TrialNumber{0}, 3, 11).cause, StopCause::kMaxT);
   EXPECT_EQ(
       SchedulerMaxT(*ParseJson(R"({"combine": [{"asha": {"max_t": 30}}, "hyperband", "fifo"]})")),
       30);
@@ -310,9 +315,43 @@ TEST(Combine, WhatOneStopsTheOtherDoesNotResume) {
   scheduler->OnTrialEnded(TrialNumber{1}, false);
   EXPECT_TRUE(scheduler->TakeOrders().empty());
   EXPECT_EQ(Play(*scheduler, 2, {1}), "P");
-  EXPECT_EQ(Play(*scheduler, 3, {2}), "P");
   EXPECT_THAT(scheduler->TakeOrders(),
-              ElementsAre(Order{Order::Kind::kResume, TrialNumber{0}, {}, 1, 5, 2, 4}));
+              ElementsAre(Order{Order::Kind::kResume, TrialNumber{0}, {}, 1, 5, 1, 2}))
+      << "the rung is that of the two others";
+}
+
+// A rung of three trials; the last one is the best, and another part stops it there.
+std::vector<Order> OrdersOfRungWhoseBestIsStopped(CombineRules rules) {
+  const auto scheduler = Make(R"({"combine": [{"hyperband": {"max_t": 3, "reduction_factor": 3}},
+                                              {"threshold": {"upper": 10}}]})",
+                              Mode::kMax, rules);
+  for (int64_t n = 0; n < 3; ++n) scheduler->OnTrialAdded(TrialNumber{n});
+  scheduler->OnNoMoreTrials();
+  EXPECT_EQ(scheduler->OnReport(TrialNumber{0}, 1, 5).verdict, Verdict::kPause);
+  EXPECT_EQ(scheduler->OnReport(TrialNumber{1}, 1, 4).verdict, Verdict::kPause);
+  EXPECT_EQ(scheduler->OnReport(TrialNumber{2}, 1, 11).verdict, Verdict::kStop);
+  scheduler->OnTrialEnded(TrialNumber{2}, false);
+  return scheduler->TakeOrders();
+}
+
+TEST(Combine, HyperbandGoesOnWithTheBestOfThoseThatNoOtherPartStops) {
+  EXPECT_THAT(OrdersOfRungWhoseBestIsStopped(CombineRules::kPausesLast),
+              ElementsAre(Order{Order::Kind::kResume, TrialNumber{0}, {}, 1, 5, 1, 3},
+                          Order{Order::Kind::kStop, TrialNumber{1}, {}, 1, 5, 2, 3}));
+  // As sweeps of earlier versions were decided.
+  EXPECT_THAT(OrdersOfRungWhoseBestIsStopped(CombineRules::kInOrder),
+              ElementsAre(Order{Order::Kind::kStop, TrialNumber{0}, {}, 1, 11, 2, 3},
+                          Order{Order::Kind::kStop, TrialNumber{1}, {}, 1, 11, 3, 3}));
+}
+
+TEST(Combine, ATrialThatAnotherPartStopsTakesNoPlaceAmongThePaused) {
+  const auto scheduler = Make(
+      R"({"combine": [{"asha": {"variant": "promote", "reduction_factor": 4, "paused_max": 2}},
+                      {"threshold": {"upper": 10}}]})");
+  EXPECT_EQ(Play(*scheduler, 0, {5}), "P");
+  EXPECT_EQ(Play(*scheduler, 1, {4}), "P");
+  EXPECT_EQ(Play(*scheduler, 2, {11}), "S");
+  EXPECT_TRUE(scheduler->TakeOrders().empty());
 }
 
 TEST(Combine, OnlyOneMayPause) {

@@ -172,5 +172,32 @@ TEST(Recovery, SweepOfAnOlderBuildKeepsTheSearchThatAutoTookThen) {
   EXPECT_THAT(searcher_of(13), HasSubstr("gp"));
 }
 
+TEST(Recovery, SweepOfAnOlderBuildKeepsTheRulesOfCombinedSchedulers) {
+  const auto document = ParseYaml(
+      "trainable: {curve: {value: x}}\nmetric: loss\nmode: max\nspace: {x: {uniform: [0, 1]}}\n"
+      "scheduler: {combine: [{hyperband: {max_t: 3, reduction_factor: 3}}, {threshold: {upper: "
+      "10}}]}\n");
+  ASSERT_TRUE(document.ok()) << document.status().message();
+  const auto spec = InterpretSpec(*document, "space.yaml", "/", true);
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  // Whether trial 0 goes on when the best of its rung is stopped there.
+  const auto goes_on = [&spec](int64_t decision_version) {
+    const auto parts = MakeSweepParts(*spec, 1, "space", "/artifacts", {}, decision_version);
+    EXPECT_TRUE(parts.ok()) << parts.status().message();
+    TrialScheduler& scheduler = *parts->scheduler;
+    for (int64_t n = 0; n < 3; ++n) scheduler.OnTrialAdded(TrialNumber{n});
+    scheduler.OnNoMoreTrials();
+    scheduler.OnReport(TrialNumber{0}, 1, 5);
+    scheduler.OnReport(TrialNumber{1}, 1, 4);
+    scheduler.OnReport(TrialNumber{2}, 1, 11);
+    scheduler.OnTrialEnded(TrialNumber{2}, false);
+    const std::vector<Order> orders = scheduler.TakeOrders();
+    EXPECT_EQ(orders.size(), 2u);
+    return !orders.empty() && orders[0].kind == Order::Kind::kResume;
+  };
+  EXPECT_FALSE(goes_on(13));
+  EXPECT_TRUE(goes_on(14));
+}
+
 }  // namespace
 }  // namespace tune
