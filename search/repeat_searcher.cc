@@ -10,8 +10,8 @@
 namespace tune {
 
 RepeatSearcher::RepeatSearcher(std::unique_ptr<Searcher> inner, int64_t repeat,
-                               std::vector<Mode> modes)
-    : inner_(std::move(inner)), repeat_(repeat), modes_(std::move(modes)) {
+                               std::vector<Mode> modes, SearchRules rules)
+    : inner_(std::move(inner)), repeat_(repeat), modes_(std::move(modes)), rules_(rules) {
   TUNE_CHECK(repeat_ > 0);
 }
 
@@ -52,11 +52,36 @@ void RepeatSearcher::Count(Run& run, Objectives values) const {
   }
 }
 
+bool RepeatSearcher::HasObjective(const Values& values) const {
+  return std::any_of(values.begin(), values.begin() + std::min(values.size(), modes_.size()),
+                     [](const Metric& value) { return value.has_value(); });
+}
+
+// `limit`: its place among the values.
+Metric RepeatSearcher::MeanOfLimit(const std::vector<Values>& all, size_t limit) const {
+  double margins = 0;
+  double violations = 0;
+  int64_t count = 0;
+  for (const Values& values : all) {
+    if (!HasObjective(values)) continue;
+    if (limit >= values.size() || !values[limit]) return std::nullopt;
+    margins += *values[limit];
+    violations += std::max(0.0, *values[limit]);
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return (violations > 0 ? violations : margins) / static_cast<double>(count);
+}
+
 RepeatSearcher::Values RepeatSearcher::MeanOf(const std::vector<Values>& all) const {
   size_t size = modes_.size();
   for (const Values& values : all) size = std::max(size, values.size());
   Values mean(size);
   for (size_t i = 0; i < mean.size(); ++i) {
+    if (i >= modes_.size() && rules_ >= SearchRules::kFrom14) {
+      mean[i] = MeanOfLimit(all, i);
+      continue;
+    }
     double sum = 0;
     int64_t count = 0;
     for (const Values& values : all) {

@@ -1,7 +1,9 @@
 // Around a searcher: each configuration is tried `repeat` times, in consecutive trials, each with
 // the seed of its repetition (trial_seed.h). The searcher counts configurations, not trials, and
 // hears the mean over those that have a value: of an iteration once all of them have reported it,
-// of the end once all have ended (of one objective the mean of each one's best). A configuration
+// of the end once all have ended (of one objective the mean of each one's best). Of a limit on
+// results it hears what decides which configuration is best: where a run breaks the limit, the mean
+// of what each run breaks it by; nothing where nobody can tell of one of the runs. A configuration
 // has failed when all of its trials have.
 #pragma once
 
@@ -19,7 +21,8 @@ namespace tune {
 
 class RepeatSearcher final : public Searcher {
  public:
-  RepeatSearcher(std::unique_ptr<Searcher> inner, int64_t repeat, std::vector<Mode> modes);
+  RepeatSearcher(std::unique_ptr<Searcher> inner, int64_t repeat, std::vector<Mode> modes,
+                 SearchRules rules = SearchRules::kFrom14);
 
   std::optional<Configuration> Suggest(TrialNumber number) override;
   void Restore(TrialNumber number, const Configuration& configuration) override;
@@ -53,11 +56,14 @@ class RepeatSearcher final : public Searcher {
   TrialNumber GroupOf(TrialNumber number) const { return {number.value / repeat_}; }
   Group& Add(TrialNumber group, Configuration configuration);
   void Count(Run& run, Objectives values) const;
+  bool HasObjective(const Values& values) const;
+  Metric MeanOfLimit(const std::vector<Values>& all, size_t limit) const;
   Values MeanOf(const std::vector<Values>& all) const;
 
   std::unique_ptr<Searcher> inner_;
   int64_t repeat_;
   std::vector<Mode> modes_;
+  SearchRules rules_;
   std::map<TrialNumber, Group> groups_;
 };
 

@@ -168,7 +168,8 @@ Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, SearchProble
                          std::to_string(limits::kSamplesMax) + " trials");
   }
   if (common.repeat > 1) {
-    searcher = std::make_unique<RepeatSearcher>(std::move(searcher), common.repeat, problem.modes);
+    searcher = std::make_unique<RepeatSearcher>(std::move(searcher), common.repeat, problem.modes,
+                                                problem.rules);
   }
   return searcher;
 }

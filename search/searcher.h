@@ -69,6 +69,8 @@ enum class SearchRules {
   kFrom13,
   // `auto` takes it for the first of many trials, too, and results may change its mind. Trials that
   // ended by themselves count as whole ones. A bend of margins keeps them apart from their bound.
+  // Of runs that are repeated (`repeat`) a limit is broken by the mean of what each breaks it by,
+  // where it was the mean of their margins: what one kept made up for another's.
   kFrom14,
 };
 

@@ -3,11 +3,13 @@
 //   11  the oldest that this build knows
 //   12  failures that are alike count over the deaths of a tuner, and anew only after an end
 //   13  `auto` takes gp for several objectives, conditions, choices, and up to 50 parameters
-//  14  `auto` learns who is to suggest, and counts points beside a grid; reports without the metric
-//      are counted anew for each attempt; a program's own `violation` means nothing without limits
-//      on results; the best checkpoints are those of the best results also where limits are known
-//      at the end alone; of combined schedulers the one that pauses does not hear a report by
-//      which another one stops the trial
+//  14  `auto` learns who is to suggest, and counts points beside a grid; to a searcher a trial that
+//      ended by itself is a whole one; reports without the metric are counted anew for each
+//      attempt; a program's own `violation` means nothing without limits on results; the best
+//      checkpoints are those of the best results also where limits are known at the end alone; of
+//      combined schedulers the one that pauses does not hear a report by which another one stops
+//      the trial; of runs that are repeated a searcher hears of a limit what the runs break it by
+//      in the mean
 //
 // Thread rule: constants.
 #pragma once

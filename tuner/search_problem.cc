@@ -17,8 +17,8 @@ SearchProblem ProblemOf(const ExperimentSpec& spec, SearchSpace space, int64_t s
                         uint64_t seed, int64_t decision_version) {
   SearchProblem problem;
   problem.rules = decision_version >= 14   ? SearchRules::kFrom14
-                       : decision_version >= 13 ? SearchRules::kFrom13
-                                                : SearchRules::kFirst;
+                  : decision_version >= 13 ? SearchRules::kFrom13
+                                           : SearchRules::kFirst;
   problem.space = std::move(space);
   problem.modes = {spec.mode};
   for (const Objective& objective : spec.more_objectives) problem.modes.push_back(objective.mode);

@@ -240,6 +240,60 @@ class Repeat : public testing::Test {
   RepeatSearcher searcher{std::make_unique<Listener>(&heard), 2, {Mode::kMax}};
 };
 
+// Hears what is said of one limit.
+class LimitListener final : public Searcher {
+ public:
+  explicit LimitListener(std::vector<Metric>* heard) : heard_(heard) {}
+  std::optional<Configuration> Suggest(TrialNumber) override { return Configuration(); }
+  void Restore(TrialNumber, const Configuration&) override {}
+  void OnReport(TrialNumber, int64_t, Objectives values) override { heard_->push_back(values[1]); }
+  void OnTrialEnded(TrialNumber, Objectives last, bool) override { heard_->push_back(last[1]); }
+  bool LearnsFromResults() const override { return true; }
+  std::string DebugString() const override { return "limit listener"; }
+
+ private:
+  std::vector<Metric>* heard_;
+};
+
+// What is heard at a report of all runs and at the end: one run has each margin.
+std::vector<Metric> HeardOfLimit(const std::vector<Metric>& margins,
+                                 SearchRules rules = SearchRules::kFrom14) {
+  std::vector<Metric> heard;
+  RepeatSearcher searcher{std::make_unique<LimitListener>(&heard),
+                          static_cast<int64_t>(margins.size()),
+                          {Mode::kMax},
+                          rules};
+  for (const bool is_end : {false, true}) {
+    for (size_t i = 0; i < margins.size(); ++i) {
+      const TrialNumber number{static_cast<int64_t>(i)};
+      searcher.Suggest(number);
+      const Metric values[] = {0.5, margins[i]};
+      if (is_end) {
+        searcher.OnTrialEnded(number, values, false);
+      } else {
+        searcher.OnReport(number, 1, values);
+      }
+    }
+  }
+  return heard;
+}
+
+TEST(RepeatedLimits, ALimitThatOneRunBreaksIsBrokenByTheMeanViolation) {
+  EXPECT_THAT(HeardOfLimit({-0.5, -0.25, 0.75}), ElementsAre(Metric(0.25), Metric(0.25)));
+  EXPECT_THAT(HeardOfLimit({-0.5, -0.25, 0.0}), ElementsAre(Metric(-0.25), Metric(-0.25)));
+}
+
+TEST(RepeatedLimits, NobodyCanTellWhereNobodyCanTellOfOneRun) {
+  EXPECT_THAT(HeardOfLimit({-0.5, std::nullopt}), ElementsAre(Metric(), Metric()));
+}
+
+TEST(RepeatedLimits, SweepsOfEarlierVersionsHearTheMeanMargin) {
+  EXPECT_THAT(HeardOfLimit({-0.5, -0.25, 0.75}, SearchRules::kFrom13),
+              ElementsAre(Metric(0.0), Metric(0.0)));
+  EXPECT_THAT(HeardOfLimit({-0.5, std::nullopt}, SearchRules::kFrom13),
+              ElementsAre(Metric(-0.5), Metric(-0.5)));
+}
+
 TEST_F(Repeat, EachConfigurationIsTriedInConsecutiveTrials) {
   EXPECT_EQ(At(0), R"({"x":0})");
   EXPECT_EQ(At(1), R"({"x":0})");
