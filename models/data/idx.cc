@@ -2,6 +2,7 @@
 
 #include <array>
 #include <filesystem>
+#include <set>
 #include <string_view>
 
 #include "core/posix/durable_file.h"
@@ -23,6 +24,21 @@ uint32_t BigEndian(std::span<const uint8_t> bytes, size_t at) {
 
 std::span<const uint8_t> AsBytes(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+// Each class is a folder in that of its split, where hidden ones are passed over.
+Status CheckClassNames(const std::vector<std::string>& names) {
+  std::set<std::string> known;
+  for (const std::string& name : names) {
+    const auto refused = [&name](const std::string& why) {
+      return InvalidArgument("--names: read '" + name + "', expected the name of a folder: " + why);
+    };
+    if (name.empty()) return refused("it is empty");
+    if (name.front() == '.') return refused("it begins with '.'");
+    if (name.find('/') != std::string::npos) return refused("it has a '/'");
+    if (!known.insert(name).second) return refused("it is there twice");
+  }
+  return OkStatus();
 }
 
 // contents[class]: the PGM images of one class, one after another.
@@ -110,6 +126,7 @@ Result<std::span<const uint8_t>> ParseIdxLabels(std::span<const uint8_t> bytes) 
 }
 
 Status ImportIdx(const IdxImport& import) {
+  TUNE_RETURN_IF_ERROR(CheckClassNames(import.class_names));
   std::error_code error;
   if (fs::exists(import.out, error)) {
     return InvalidArgument(import.out + " exists already; remove it or name another folder");

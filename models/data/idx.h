@@ -29,11 +29,12 @@ struct IdxImport {
   std::string training_labels;
   std::string evaluation_images;
   std::string evaluation_labels;
-  std::vector<std::string> class_names;
-  int validation_every = 10;  // Each n-th training image goes to validation.
-  std::string out;            // Must not exist; appears whole or not at all.
+  std::vector<std::string> class_names;  // Distinct; each can be a folder that is not hidden.
+  int validation_every = 10;             // Each n-th training image goes to validation.
+  std::string out;                       // Must not exist; appears whole or not at all.
 };
 
+// kInvalidArgument: names, files that are wrong, or a folder that is there.
 Status ImportIdx(const IdxImport& import);
 
 }  // namespace tune::models

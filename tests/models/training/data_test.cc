@@ -326,5 +326,30 @@ TEST(ImportIdx, MakesAFolderThatLoads) {
   EXPECT_FALSE(fs::exists(import.out));
 }
 
+TEST(ImportIdx, RefusesNamesThatAreNotFoldersOfTheirOwn) {
+  const TempFolder folder;
+  WriteText(folder / "images", IdxImagesFile(6, 4));
+  WriteText(folder / "labels", IdxLabelsFile(std::string("\0\1\2\0\1\2", 6)));
+  IdxImport import;
+  import.training_images = import.evaluation_images = folder / "images";
+  import.training_labels = import.evaluation_labels = folder / "labels";
+  import.validation_every = 2;
+  import.out = folder / "set";
+  const std::pair<std::string, std::string> cases[] = {
+      {"coat", "twice"},        {"tops/coat", "'/'"},         {"../../coat", "begins with '.'"},
+      {folder / "coat", "'/'"}, {".coat", "begins with '.'"}, {"", "empty"}};
+  for (const auto& [name, why] : cases) {
+    import.class_names = {"coat", "shirt", name};
+    const Status imported = ImportIdx(import);
+    EXPECT_EQ(imported.code(), StatusCode::kInvalidArgument) << name;
+    EXPECT_THAT(imported.message(), HasSubstr("--names: read '" + name + "'"));
+    EXPECT_THAT(imported.message(), HasSubstr(why));
+  }
+  EXPECT_FALSE(fs::exists(import.out));
+  EXPECT_FALSE(fs::exists(folder / "coat"));
+  import.class_names.back() = "dress";
+  EXPECT_TRUE(ImportIdx(import).ok());
+}
+
 }  // namespace
 }  // namespace tune::models
