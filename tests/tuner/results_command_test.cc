@@ -317,6 +317,27 @@ TEST_F(ResultsTest, ANameThatATrialsColumnHasIsPrefixed) {
               HasSubstr("augment,param.status,val_loss,val_accuracy,metric.val_loss"));
 }
 
+TEST_F(ResultsTest, AParameterMayBeNamedAsSqlNamesItsRows) {
+  {
+    const auto store = OpenStore(path_, Access::kWrite);
+    const auto experiment = store->CreateExperiment(SampleExperiment("rows"));
+    Transition rows;
+    for (int64_t number = 0; number < 3; ++number) {
+      NewTrialRow trial = SampleTrial(number);
+      trial.configuration.Set("RowID", 2 - number);
+      trial.configuration.Set("place in the listing", 7);
+      rows.new_trials.push_back(trial);
+    }
+    ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
+  }
+  ResultsOptions options = For();
+  options.sort = "-number";
+  EXPECT_THAT(Numbers(options), ElementsAre("2", "1", "0"));
+  options.sort = "RowID";
+  options.where = "rowid < 2";
+  EXPECT_THAT(Numbers(options), ElementsAre("2", "1"));
+}
+
 TEST_F(ResultsTest, ANameIsFoundAndAnUnknownOneIsAnsweredWithThoseThatAre) {
   ResultsOptions options = For();
   options.name = "first";

@@ -121,6 +121,9 @@ int PrintQuery(const ResultsOptions& options, Database& database, std::ostream& 
 
 // ---- trials
 
+// Of the temporary table. SQLite's own rowid would be a parameter where one is named so.
+constexpr char kPlaceColumn[] = "place in the listing";
+
 // The columns' names in a statement: SQLite takes `n` and `N` for one, so the later is `param.N`.
 std::vector<std::string> SqlNames(const TrialListing& table) {
   const auto lower = [](std::string name) {
@@ -128,7 +131,7 @@ std::vector<std::string> SqlNames(const TrialListing& table) {
     return name;
   };
   std::vector<std::string> names;
-  std::set<std::string> taken;
+  std::set<std::string> taken = {kPlaceColumn};
   for (std::string name : table.columns) {
     while (!taken.insert(lower(name)).second) name = "param." + name;
     names.push_back(std::move(name));
@@ -137,20 +140,24 @@ std::vector<std::string> SqlNames(const TrialListing& table) {
 }
 
 // A temporary table of the connection's own, so that --where and ORDER BY are SQLite's, over these
-// columns; its rowids are the rows' places from 1. The names are data: they stand quoted in the
-// statement.
+// columns; its last one, kPlaceColumn, has the rows' places. The names are data: they stand quoted
+// in the statement.
 Status FillTemporaryTable(Database& database, const TrialListing& table,
                           const std::vector<std::string>& names) {
-  std::string create;
+  std::string create = "CREATE TEMP TABLE results (";
   std::string places;
   for (const std::string& column : names) {
-    create += (create.empty() ? "CREATE TEMP TABLE results (" : ", ") + QuotedName(column);
-    places += places.empty() ? "?" : ", ?";
+    create += QuotedName(column) + ", ";
+    places += "?, ";
   }
+  create += QuotedName(kPlaceColumn);
+  places += "?";
   TUNE_RETURN_IF_ERROR(database.Execute((create + ")").c_str()));
   TUNE_ASSIGN_OR_RETURN(Statement insert,
                         database.Prepare("INSERT INTO temp.results VALUES (" + places + ")"));
+  int64_t row_place = 0;
   for (const std::vector<Value>& row : table.rows) {
+    insert.Bind(static_cast<int>(row.size()) + 1, row_place++);
     std::vector<std::string> texts(
         row.size());  // Bound text must live until the statement has run.
     for (size_t i = 0; i < row.size(); ++i) {
@@ -249,8 +256,9 @@ Result<std::vector<size_t>> Choose(const ResultsOptions& options, Database& data
   database.ForbidAllButReading();
   // A line of its own, so that a comment in the expression ends with it.
   const std::string where = options.where.empty() ? "1" : options.where;
-  Result<Statement> query = database.PrepareQuery("SELECT rowid FROM temp.results WHERE (" + where +
-                                                  "\n) ORDER BY " + order);
+  Result<Statement> query =
+      database.PrepareQuery("SELECT " + QuotedName(kPlaceColumn) + " FROM temp.results WHERE (" +
+                            where + "\n) ORDER BY " + order);
   if (!query.ok()) {
     std::string columns;
     for (const std::string& name : names) columns += (columns.empty() ? "" : ", ") + name;
@@ -259,7 +267,7 @@ Result<std::vector<size_t>> Choose(const ResultsOptions& options, Database& data
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, query->Step());
     if (!has_row) break;
-    chosen.push_back(static_cast<size_t>(query->Int(0)) - 1);
+    chosen.push_back(static_cast<size_t>(query->Int(0)));
   }
   return chosen;
 }
