@@ -65,6 +65,33 @@ TEST(Best, IsTheLowestWhereLessIsBetterAndTheEarliestOfEquals) {
               AllOf(HasSubstr("best trial     s/1 "), HasSubstr("checkpoint     none")));
 }
 
+TEST(Best, HasTheCheckpointOfTheAttemptThatReportedIt) {
+  for (const int64_t attempt : {1, 2, 12}) {
+    const TempFolder folder;
+    const std::string path = folder / "tune.db";
+    {
+      const auto store = OpenStore(path);
+      const auto experiment = store->CreateExperiment(SampleExperiment("s"));
+      Transition rows;
+      rows.new_trials = {SampleTrial(0)};
+      rows.new_trials[0].trial.best_value = 0.5;
+      rows.new_trials[0].trial.best_iteration = 5;
+      rows.reports = {SampleReport(0, attempt, 5, 0.5)};
+      for (const char* const made : {"checkpoint_000005", "checkpoint_000005.2",
+                                     "checkpoint_000005.12", "checkpoint_000009.20"}) {
+        rows.checkpoints.push_back({TrialNumber{0},
+                                    std::string(made).find("9") == std::string::npos ? 5 : 9,
+                                    {std::string("/a/s/0/") + made, 1, "00"},
+                                    CheckpointState::kDurable});
+      }
+      ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
+    }
+    const std::string made = attempt == 1 ? "" : "." + std::to_string(attempt);
+    EXPECT_THAT(Best(OfDatabase<BestOptions>(path)).out,
+                HasSubstr("checkpoint     /a/s/0/checkpoint_000005" + made + "\n"));
+  }
+}
+
 TEST(Best, ATrialInErrorIsNeverTheBestUnlessItIsAskedFor) {
   const TempFolder folder;
   const auto store = OpenStore(folder / "tune.db");

@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "core/nearest_name.h"
 #include "trial_runner/s3_address.h"
+#include "trial_runner/worker/checkpoint_place.h"
 #include "tuner/artifact_path.h"
 #include "tuner/best_trial.h"
 #include "tuner/cli/text_table.h"
@@ -371,6 +372,35 @@ Result<bool> TakeBest(Statement& row, int64_t sweep, BestTrial& best) {
   return true;
 }
 
+// The durable checkpoint of its best iteration, where there are several that of the attempt which
+// reported the value; else the latest of that attempt, else the latest.
+Status TakeCheckpoint(Database& database, const FoundSweep& sweep, int64_t attempt,
+                      BestTrial& best) {
+  static constexpr char kSql[] =
+      "SELECT path, iteration FROM checkpoints WHERE trial = ?1 AND state = 'durable'"
+      " ORDER BY iteration DESC, path";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+  row->BindAll(best.id);
+  std::string path;
+  std::optional<std::pair<bool, bool>> standing;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    const int64_t iteration = row->Int(1);
+    const std::pair<bool, bool> own = {
+        iteration == best.iteration,
+        AttemptThatMade(std::string(row->Text(0)), iteration) == attempt};
+    if (standing && own <= *standing) continue;
+    standing = own;
+    path = row->Text(0);
+    best.checkpoint_iteration = iteration;
+  }
+  if (standing) {
+    best.checkpoint_path = FindArtifact(path, database.path(), sweep.name, best.number);
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep,
@@ -380,11 +410,6 @@ Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSw
       "   WHERE b.trial = t.id AND b.iteration = t.best_iteration AND b.value = t.best_value),"
       " " TUNE_EARLIER_CONFIGS_SQL
       " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id WHERE t.id = ?1";
-  static constexpr char kCheckpointSql[] =
-      "SELECT path, iteration FROM checkpoints WHERE trial = ?1 AND state = 'durable'"
-      // The name of what a later attempt made ends with its number.
-      " ORDER BY iteration = ?2 DESC, path GLOB '*/checkpoint_*.' || ?3 || '*' DESC,"
-      " iteration DESC, path LIMIT 1";
   BestTrial best;
   bool is_there = false;
   if (sweep.has_means()) {
@@ -411,14 +436,7 @@ Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSw
     attempt = config->OptionalInt(1).value_or(1);
     best.earlier_configs = config->Int(2);
   }
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement checkpoint, database.Kept(kCheckpointSql));
-  checkpoint->BindAll(best.id, best.iteration, attempt);
-  TUNE_ASSIGN_OR_RETURN(const bool has_checkpoint, checkpoint->Step());
-  if (has_checkpoint) {
-    best.checkpoint_path =
-        FindArtifact(std::string(checkpoint->Text(0)), database.path(), sweep.name, best.number);
-    best.checkpoint_iteration = checkpoint->Int(1);
-  }
+  TUNE_RETURN_IF_ERROR(TakeCheckpoint(database, sweep, attempt, best));
   return std::optional<BestTrial>(std::move(best));
 }
 
