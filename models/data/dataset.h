@@ -45,6 +45,8 @@ struct Dataset {
   std::array<ImageSet, 3> splits;
   std::vector<SkippedImage> skipped;  // First those that were not even tried.
   uint64_t hash = 0;  // Of labels, pixels and class names: the provenance of what was trained on.
+  // The hash of checkpoints of earlier versions, which covers `skipped`, too; 0: none.
+  uint64_t hash_with_skipped = 0;
   std::shared_ptr<const void> storage;
 
   int class_count() const { return static_cast<int>(class_names.size()); }

@@ -142,6 +142,17 @@ Result<Contents> FromText(std::string_view text, int image_size) {
   return contents;
 }
 
+uint64_t HashOf(uint64_t content_hash, uint64_t pixel_hash) {
+  return Xxh64("tune image cache", content_hash ^ pixel_hash);
+}
+
+// The hash of labels and text of a cache of the same images that has left out nothing.
+uint64_t ContentHashWithoutSkipped(std::string_view label_bytes, Contents contents,
+                                   int image_size) {
+  contents.skipped.clear();
+  return Xxh64(std::string(label_bytes) + ToText(contents, image_size));
+}
+
 // The cache at `path` if it is whole and made for `key`.
 Result<Dataset> OpenCache(const std::string& path, uint64_t key, int image_size) {
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<const FileMap> map, FileMap::Open(path));
@@ -187,7 +198,11 @@ Result<Dataset> OpenCache(const std::string& path, uint64_t key, int image_size)
   for (const int32_t label : labels->second) {
     if (label < 0 || label >= dataset.class_count()) return damaged;
   }
-  dataset.hash = Xxh64("tune image cache", header.content_hash ^ header.pixel_hash);
+  const std::string_view label_bytes(reinterpret_cast<const char*>(content.data()),
+                                     header.LabelBytes());
+  dataset.hash =
+      HashOf(ContentHashWithoutSkipped(label_bytes, *contents, image_size), header.pixel_hash);
+  dataset.hash_with_skipped = HashOf(header.content_hash, header.pixel_hash);
   dataset.storage = std::move(labels);
   return dataset;
 }

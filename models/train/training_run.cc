@@ -274,7 +274,10 @@ Status TrainingRun::RestoreCheckpoint(const std::string& folder, CheckpointOf of
   if (const std::string differs = FirstDifference(state.options, options_, of); !differs.empty()) {
     return FailedPrecondition(folder + " was made with another " + differs);
   }
-  if (state.class_names != dataset_->class_names || state.data_hash != dataset_->hash) {
+  const bool is_of_these_images =
+      state.data_hash == dataset_->hash ||
+      (dataset_->hash_with_skipped != 0 && state.data_hash == dataset_->hash_with_skipped);
+  if (state.class_names != dataset_->class_names || !is_of_these_images) {
     return FailedPrecondition(folder + " was made on other data");
   }
   TUNE_ASSIGN_OR_RETURN(const std::vector<NamedTensor> before, tensors_.ExportWeights());

@@ -132,6 +132,24 @@ TEST(ImageCache, NamesWhatTheFolderHasBesideImagesWithoutDecodingAgain) {
   EXPECT_EQ(after->hash, before->hash);
 }
 
+TEST(ImageCache, AFileThatCannotBeReadDoesNotChangeTheHashOfWhatIsTrainedOn) {
+  const TempFolder folder;
+  WriteClassFolders(folder);
+  const Result<Dataset> before = LoadImages(OptionsFor(folder));
+  ASSERT_TRUE(before.ok());
+  EXPECT_EQ(before->hash_with_skipped, before->hash) << "as in earlier versions";
+  WriteText(folder / "training/apple/broken.jpg", "not a picture");
+  const Result<Dataset> with_broken = LoadImages(OptionsFor(folder));
+  ASSERT_TRUE(with_broken.ok()) << with_broken.status().message();
+  EXPECT_EQ(with_broken->skipped.size(), 1U);
+  EXPECT_EQ(with_broken->hash, before->hash);
+  EXPECT_NE(with_broken->hash_with_skipped, before->hash);
+  fs::remove(folder / "training/apple/0.jpg");
+  const Result<Dataset> without_image = LoadImages(OptionsFor(folder));
+  ASSERT_TRUE(without_image.ok()) << without_image.status().message();
+  EXPECT_NE(without_image->hash, before->hash);
+}
+
 // Such a cache was made when orientation tags were not applied yet.
 TEST(ImageCache, IsMadeAnewWhenItWasDecodedByEarlierRules) {
   const TempFolder folder;

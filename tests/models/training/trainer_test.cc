@@ -321,6 +321,22 @@ TEST(Trainer, RefusesAnotherRunsCheckpointOfAnotherNetworkOrOtherData) {
   EXPECT_THAT(data.message(), HasSubstr("other data"));
 }
 
+// Whose data hash covered the files that were left out, too.
+TEST(Trainer, GoesOnFromACheckpointOfAnEarlierVersion) {
+  const TempFolder folder;
+  TrialRun first(SmallOptions(), ThreeClasses());
+  first.Epoch();
+  const Result<std::string> checkpoint = first.trainer->SaveCheckpoint(folder.path());
+  ASSERT_TRUE(checkpoint.ok());
+  auto data = std::make_shared<Dataset>(*ThreeClasses());
+  data->hash_with_skipped = data->hash;
+  data->hash += 1;
+  TrialRun second(SmallOptions(), data);
+  EXPECT_TRUE(second.trainer->RestoreCheckpoint(*checkpoint).ok());
+  data->hash_with_skipped += 2;
+  EXPECT_THAT(second.trainer->RestoreCheckpoint(*checkpoint).message(), HasSubstr("other data"));
+}
+
 TEST(Trainer, LeavesACheckpointOfTheSameEpochAlone) {
   const TempFolder folder;
   Food11Options options = SmallOptions();
