@@ -11,6 +11,16 @@ namespace {
 
 // Of a head, where no sweep says another one.
 constexpr Duration kLease = Seconds(60);
+// Of the sweeps that a worker is told of when it joins: half of what one message may hold.
+constexpr size_t kIntroducedBytesMax = limits::kMessageBytesMax / 2;
+
+// Not less than it has on the wire.
+size_t BytesOf(const SweepInfo& info) {
+  constexpr size_t kNamesBytes = 8 << 10;
+  size_t bytes = kNamesBytes + info.trainable.size();
+  for (const DataSeen& data : info.data) bytes += data.url.size() + data.hash.size() + 64;
+  return bytes;
+}
 
 }  // namespace
 
@@ -154,6 +164,27 @@ bool Controller::HasEnded() const {
                      [](const auto& entry) { return entry.second.sweep.has_ended(); });
 }
 
+// All that the worker holds attempts of, or that have any, which may be sent to it again. Of the
+// others as many as go into one message: a head may have thousands that wait, and a worker is told
+// of a sweep before its first attempt at the latest.
+std::vector<SweepInfo> Controller::IntroduceTo(const WorkerJoined& event) {
+  std::vector<SweepInfo> infos;
+  size_t bytes = 0;
+  for (auto& [id, open] : board_.sweeps()) {
+    const bool is_held =
+        std::any_of(event.held.begin(), event.held.end(),
+                    [id = id](const HeldAttempt& held) { return held.ref.sweep == id; });
+    const SweepLeases& leases = open.sweep.leases();
+    const bool is_needed = options_.ends_with_sweeps || is_held || leases.running_count() > 0 ||
+                           leases.queued_count() > 0;
+    const size_t its_bytes = BytesOf(open.sweep.Info());
+    if (!is_needed && bytes + its_bytes > kIntroducedBytesMax) continue;
+    bytes += its_bytes;
+    infos.push_back(open.Introduce(event.worker));
+  }
+  return infos;
+}
+
 void Controller::On(const WorkerJoined& event) {
   for (const std::string& session : event.ended_sessions) {
     if (session == event.session) continue;
@@ -163,7 +194,7 @@ void Controller::On(const WorkerJoined& event) {
   }
   Welcome welcome{
       event.worker, heartbeat().us / 1000, lease().us / 1000, {}, !options_.ends_with_sweeps};
-  for (auto& [id, open] : board_.sweeps()) welcome.sweeps.push_back(open.Introduce(event.worker));
+  welcome.sweeps = IntroduceTo(event);
   // What it has of others is over: it ends that unasked, and says nothing of it.
   WorkerJoined joined = event;
   std::erase_if(joined.held,

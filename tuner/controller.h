@@ -74,6 +74,7 @@ class Controller {
   std::optional<std::string> BrokenInvariant() const;
 
  private:
+  std::vector<SweepInfo> IntroduceTo(const WorkerJoined& event);
   void On(const WorkerJoined& event);
   void On(const WorkerGone& event);
   void On(const ReportArrived& event);

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "core/limits.h"
 #include "tests/tuner/head_world.h"
 
 namespace tune {
@@ -209,6 +212,22 @@ TEST(ControllerSweeps, AWorkerThatWasUnfitWhileItWasAwayIsNotTakenForOneThatLeav
   EXPECT_TRUE(world.sent_home.empty());
   world.RunToEnd();
   EXPECT_EQ(world.stored.at(sweep).ended, ExperimentStatus::kFinished);
+}
+
+TEST(ControllerSweeps, AWorkerIsToldOfNoMoreSweepsThanOneMessageHolds) {
+  HeadWorld world;
+  std::vector<ExperimentId> sweeps;
+  for (int i = 0; i < 6; ++i) {
+    ExperimentSpec spec = SpecOf(2);
+    spec.trainable = Value(std::string(3 << 20, 'x'));
+    sweeps.push_back(world.Open(spec));
+  }
+  const WorkerId worker = world.Join(1);
+  EXPECT_LT(world.workers.at(worker).knows.size() * 3, limits::kMessageBytesMax >> 20);
+  world.RunToEnd();
+  for (const ExperimentId sweep : sweeps) {
+    EXPECT_EQ(world.stored.at(sweep).ended, ExperimentStatus::kFinished) << "told of it in time";
+  }
 }
 
 TEST(ControllerSweeps, ACommandIsOneSweepsAlone) {
