@@ -12,7 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = ".deleted-";
+constexpr std::string_view kDeletedPrefix = ".deleted-";
+constexpr std::string_view kLeftPrefix = ".left-";
 
 // Beside trials' folders: a background tuner's words, event files, and what a worker was sending.
 bool IsLeftBySweep(std::string_view name) {
@@ -20,12 +21,23 @@ bool IsLeftBySweep(std::string_view name) {
 }
 
 // A path of this kind that nothing has yet.
-std::string FreePath(const std::string& artifacts_dir) {
+std::string FreePath(const std::string& artifacts_dir, std::string_view prefix) {
   std::error_code ignored;
   for (int64_t n = 1;; ++n) {
-    std::string path = artifacts_dir + "/" + std::string(kPrefix) + std::to_string(n);
+    std::string path = artifacts_dir + "/" + std::string(prefix) + std::to_string(n);
     if (!fs::exists(fs::symlink_status(path, ignored))) return path;
   }
+}
+
+// Its new path; empty: there was no folder.
+Result<std::string> SetAside(const std::string& artifacts_dir, const std::string& sweep,
+                             std::string_view prefix) {
+  const std::string folder = artifacts_dir + "/" + sweep;
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(folder, error))) return std::string();
+  std::string aside = FreePath(artifacts_dir, prefix);
+  TUNE_RETURN_IF_ERROR(RenameSynced(folder, aside));
+  return aside;
 }
 
 Status Cannot(const std::string& doing, const std::string& path, const std::error_code& error) {
@@ -34,15 +46,12 @@ Status Cannot(const std::string& doing, const std::string& path, const std::erro
 
 }  // namespace
 
-bool IsNameOfDeleted(std::string_view name) { return name.starts_with(kPrefix); }
+bool IsNameOfDeleted(std::string_view name) {
+  return name.starts_with(kDeletedPrefix) || name.starts_with(kLeftPrefix);
+}
 
 Result<std::string> SetDeletedAside(const std::string& artifacts_dir, const std::string& sweep) {
-  const std::string folder = artifacts_dir + "/" + sweep;
-  std::error_code error;
-  if (!fs::exists(fs::symlink_status(folder, error))) return std::string();
-  std::string aside = FreePath(artifacts_dir);
-  TUNE_RETURN_IF_ERROR(RenameSynced(folder, aside));
-  return aside;
+  return SetAside(artifacts_dir, sweep, kDeletedPrefix);
 }
 
 Result<std::string> SetLeftAside(const std::string& artifacts_dir, const std::string& sweep) {
@@ -60,7 +69,7 @@ Result<std::string> SetLeftAside(const std::string& artifacts_dir, const std::st
     has_trials = has_trials || is_trial;
   }
   if (error) return Cannot("read", folder, error);
-  return has_trials ? SetDeletedAside(artifacts_dir, sweep) : std::string();
+  return has_trials ? SetAside(artifacts_dir, sweep, kLeftPrefix) : std::string();
 }
 
 std::vector<std::string> ListSetAside(const std::string& artifacts_dir) {
@@ -68,7 +77,8 @@ std::vector<std::string> ListSetAside(const std::string& artifacts_dir) {
   std::error_code error;
   fs::directory_iterator it(artifacts_dir, error);
   for (; !error && it != fs::directory_iterator(); it.increment(error)) {
-    if (IsNameOfDeleted(it->path().filename().string())) paths.push_back(it->path().string());
+    if (it->path().filename().string().starts_with(kDeletedPrefix))
+      paths.push_back(it->path().string());
   }
   std::sort(paths.begin(), paths.end());
   return paths;

@@ -41,7 +41,9 @@ TEST(DeletedFolders, WhatADeleteHasLeftIsSetAsideButNoFolderOfAPersons) {
   TempFolder folder;
   MakeSweep(folder, "s");
   WriteText(folder / "s/tuner.log", "said");
-  EXPECT_EQ(*SetLeftAside(folder.path(), "s"), folder / ".deleted-1");
+  EXPECT_EQ(*SetLeftAside(folder.path(), "s"), folder / ".left-1");
+  EXPECT_THAT(ListSetAside(folder.path()), IsEmpty()) << "tune gc alone removes it";
+  EXPECT_TRUE(IsNameOfDeleted(".left-1"));
   MakeSweep(folder, "results");
   WriteText(folder / "results/notes", "of a person");
   EXPECT_EQ(*SetLeftAside(folder.path(), "results"), "");
@@ -50,7 +52,7 @@ TEST(DeletedFolders, WhatADeleteHasLeftIsSetAsideButNoFolderOfAPersons) {
   WriteText(folder / "head.log", "said");
   EXPECT_EQ(*SetLeftAside(folder.path(), "head.log"), "");
   EXPECT_EQ(*SetLeftAside(folder.path(), "none"), "");
-  EXPECT_THAT(folder.List(), ElementsAre(".deleted-1", "head.log", "results", "tls"));
+  EXPECT_THAT(folder.List(), ElementsAre(".left-1", "head.log", "results", "tls"));
 }
 
 TEST(DeletedFolders, AFolderGoesWithAllThatIsInItAndNothingBehindLinks) {

@@ -1,6 +1,5 @@
 #include "tuner/cli/folder_remover.h"
 
-#include <filesystem>
 #include <utility>
 
 #include "core/posix/threads.h"
@@ -10,26 +9,11 @@
 
 namespace tune {
 
-namespace fs = std::filesystem;
-
 FolderRemover::FolderRemover(const std::string& db_path)
     : db_path_(db_path), artifacts_dir_(ArtifactsDirOf(db_path)) {}
 
-void FolderRemover::GoOn(const std::set<std::string>& sweeps) {
+void FolderRemover::GoOn() {
   for (std::string& path : ListSetAside(artifacts_dir_)) Remove(std::move(path));
-  std::vector<std::string> names;
-  std::error_code error;
-  fs::directory_iterator it(artifacts_dir_, error);
-  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (!IsNameOfDeleted(name) && !sweeps.contains(name)) names.push_back(name);
-  }
-  for (const std::string& name : names) {
-    if (const Status s = MakeWayFor(name); !s.ok()) {
-      const std::lock_guard lock(mutex_);
-      lines_.push_back("warning: " + s.message());
-    }
-  }
 }
 
 Status FolderRemover::RemoveDeleted(const std::string& sweep) {
@@ -41,8 +25,11 @@ Status FolderRemover::RemoveDeleted(const std::string& sweep) {
 
 Status FolderRemover::MakeWayFor(const std::string& sweep) {
   if (!CheckArtifactsAreOwn(db_path_).ok()) return OkStatus();
-  TUNE_ASSIGN_OR_RETURN(std::string aside, SetLeftAside(artifacts_dir_, sweep));
-  Remove(std::move(aside));
+  TUNE_ASSIGN_OR_RETURN(const std::string aside, SetLeftAside(artifacts_dir_, sweep));
+  if (aside.empty()) return OkStatus();
+  const std::lock_guard lock(mutex_);
+  lines_.push_back("what another sweep of the name " + sweep + " had left is now in " + aside +
+                   ", and tune gc removes it");
   return OkStatus();
 }
 

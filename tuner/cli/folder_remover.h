@@ -7,7 +7,6 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -21,13 +20,12 @@ class FolderRemover {
  public:
   explicit FolderRemover(const std::string& db_path);
 
-  // At the head's start: what its last life, and deletes that were cut off, have left. `sweeps`:
-  // the names of all that there are.
-  void GoOn(const std::set<std::string>& sweeps);
+  // At the head's start: what its last life has left.
+  void GoOn();
   // The folder of a sweep whose rows are gone: its name is free when this returns ok. An error
   // where the folder is not its own (CheckFolderIsOfSweep).
   Status RemoveDeleted(const std::string& sweep);
-  // What a deleted sweep has left in the folder of a new one, before that begins.
+  // Sets aside what another sweep has left in the folder of a new one, before that begins.
   Status MakeWayFor(const std::string& sweep);
   // Lines for the head's log, since the last call.
   std::vector<std::string> TakeLines();

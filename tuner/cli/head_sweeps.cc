@@ -69,9 +69,7 @@ Status HeadSweeps::TakeUp(const TakenUp& taken) {
     LogOfHead("warning: a sweep stays closed: " + status.message());
   }
   TUNE_ASSIGN_OR_RETURN(const auto experiments, parts_.store.ListExperiments());
-  std::set<std::string> names;
-  for (const StoredExperiment& experiment : experiments) names.insert(experiment.name);
-  folders_.GoOn(names);
+  folders_.GoOn();
   for (const StoredExperiment& experiment : experiments) {
     NoteSubmitted(experiment);
     const auto last_step = taken.last_steps.find(experiment.id);

@@ -102,14 +102,15 @@ Status LookAround(const ExperimentSpec& spec, const SearchSpace& space,
   return seen.status();
 }
 
-// What a deleted sweep of that name has left is nothing of the new one's.
+// What another sweep of that name has left is nothing of the new one's.
 Status MakeWayFor(const StoredExperiment& experiment, const std::string& db_path,
                   SqliteStore& store) {
   if (!CheckArtifactsAreOwn(db_path).ok()) return OkStatus();
   const Result<std::string> aside = SetLeftAside(ArtifactsDirOf(db_path), experiment.name);
   if (aside.ok()) {
     if (!aside->empty())
-      Tell("what a deleted sweep had left is now in " + *aside + ", and tune gc removes it");
+      Tell("what another sweep of the name " + experiment.name + " had left is now in " + *aside +
+           ", and tune gc removes it");
     return OkStatus();
   }
   TUNE_RETURN_IF_ERROR(store.DeleteExperiment(experiment));
