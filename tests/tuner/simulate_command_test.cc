@@ -162,6 +162,17 @@ TEST_F(SimulateCommandTest, PlaysWhatWasToldOfTrialsThatOthersRun) {
   EXPECT_THAT(answer.out, HasSubstr("best           loss = 0.25"));
 }
 
+TEST_F(SimulateCommandTest, AMetricExpressionIsComputedFromRecordedParts) {
+  Write("space.yaml",
+        "metric: \"loss * 2 + cost\"\nmode: min\nsamples: 1\nspace: {x: {uniform: [0, 1]}}\n");
+  options_.curves = Write("parts.csv", "x,iteration,loss,cost\n0.5,1,3,1\n0.5,2,2,0.5\n");
+  const Answer answer = Simulate();
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr(" = 4.5 of trial 0 at iteration 2"));
+  options_.curves = Write("part.csv", "x,iteration,loss\n0.5,1,3\n");
+  EXPECT_THAT(Simulate().err, HasSubstr("there is no column 'cost'"));
+}
+
 TEST_F(SimulateCommandTest, SaysOfAnEarlierSweepThatItIsOfAnotherSpace) {
   testing::WriteInstantSweep({.samples = 2, .iterations = 2}, folder_.path());
   Write("space.yaml", "metric: loss\nmode: min\nspace: {y: {uniform: [0, 1]}}\n");

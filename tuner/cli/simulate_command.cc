@@ -32,10 +32,13 @@ std::vector<std::string> WithShortcuts(const SimulateOptions& options) {
   return overrides;
 }
 
-// Without which a report is none.
+// Without which a report is none: the parts of a metric that is an expression, which the sweep
+// computes. Where it has several words, "val/loss", a record may call a part "val.loss", too.
 std::vector<std::string> NeededMetrics(const ExperimentSpec& spec) {
-  std::vector<std::string> names = {spec.metric};
-  for (const Objective& objective : spec.more_objectives) names.push_back(objective.metric);
+  std::vector<std::string> names = spec.scores.reported_names();
+  if (spec.scores.has_expressions()) {
+    std::erase_if(names, [](const std::string& name) { return name.find('/') != name.npos; });
+  }
   return names;
 }
 
