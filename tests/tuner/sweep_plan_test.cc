@@ -9,6 +9,7 @@
 #include "core/json.h"
 #include "tests/tuner/temp_folder.h"
 #include "tuner/cli/plan_command.h"
+#include "tuner/cli/time_left.h"
 #include "tuner/spec_reader.h"
 
 namespace tune {
@@ -33,6 +34,15 @@ SweepPlan PlanOf(const std::string& yaml, int64_t cpus = 4, int64_t gpus = 0) {
   auto plan = PlanSweep(*spec, 7, capacity);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   return *std::move(plan);
+}
+
+TEST(SweepPlan, AStopAtTheLargestIterationIsNoEnd) {
+  const std::string yaml =
+      std::string(kSpace) + "samples: 2\nstop: {training_iteration: 9223372036854775807}\n";
+  EXPECT_EQ(PlanOf(yaml).trial_iterations, 27);
+  const auto spec = InterpretSpec(*ParseYaml(yaml), "space.yaml", "/", false);
+  ASSERT_TRUE(spec.ok());
+  EXPECT_EQ(LongestTrial(*spec), std::nullopt);
 }
 
 TEST(SweepPlan, FifoTrainsEverything) {

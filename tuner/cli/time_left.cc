@@ -203,7 +203,8 @@ TrialPace::State PaceState(TrialStatus status) {
 std::optional<int64_t> LongestTrial(const ExperimentSpec& spec) {
   std::optional<int64_t> longest = SchedulerMaxT(spec.scheduler);
   for (const StopCondition& stop : spec.stop) {
-    if (stop.metric != "training_iteration" || !stop.at_or_above) continue;
+    constexpr double kNoEnd = 0x1p63;  // No count of iterations comes to it.
+    if (stop.metric != "training_iteration" || !stop.at_or_above || stop.value >= kNoEnd) continue;
     const auto iterations = static_cast<int64_t>(std::ceil(stop.value));
     longest = std::min(longest.value_or(iterations), iterations);
   }

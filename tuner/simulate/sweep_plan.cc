@@ -1,6 +1,7 @@
 #include "tuner/simulate/sweep_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <utility>
@@ -24,6 +25,7 @@ constexpr double kPlayedEpochsMax = 2e5;  // Of one play.
 constexpr double kPlaysMax = 20;
 constexpr int64_t kLookedAtMax = 256;  // Configurations, for the longest of trials.
 constexpr char kIterationName[] = "training_iteration";
+constexpr double kNoEnd = 0x1p63;  // A stop that no count of iterations comes to.
 
 enum class Order { kRandom, kEachBetter };
 
@@ -170,7 +172,8 @@ Status Planner::LookAtConfigurations() {
   if (const auto max_t = SchedulerMaxT(spec_.scheduler)) bound(*max_t);
   for (const StopCondition& condition : spec_.stop) {
     const bool is_iteration = condition.metric == kIterationName && condition.at_or_above;
-    if (is_iteration) bound(std::max<int64_t>(1, static_cast<int64_t>(condition.value)));
+    if (!is_iteration || condition.value >= kNoEnd) continue;
+    bound(std::max<int64_t>(1, static_cast<int64_t>(std::ceil(condition.value))));
   }
   return OkStatus();
 }
