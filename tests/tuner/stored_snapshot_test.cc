@@ -107,6 +107,16 @@ TEST_F(StoredSnapshotTest, RecallsHowTheBestValueRoseAndTheCurvesOfTheTrialsThat
   EXPECT_EQ(seen.best(), history->best);
 }
 
+TEST_F(StoredSnapshotTest, TheBestValueSoFarLeavesOutWhatCameAgainAfterARetry) {
+  Transition rows;
+  rows.reports = {SampleReport(0, 3, 1, 0.9)};
+  ASSERT_TRUE(store_->Commit(ExperimentId{1}, {3, SampleTime(60), "[]"}, rows).ok());
+  const auto database = Open();
+  const auto history = snapshots_.ReadHistory(*database, Find(*database));
+  ASSERT_TRUE(history.ok()) << history.status().message();
+  EXPECT_EQ(history->best.back().second, 0.75);
+}
+
 TEST_F(StoredSnapshotTest, TellsEachEndOnceAndNoneOfThoseBefore) {
   {
     const auto database = Open();

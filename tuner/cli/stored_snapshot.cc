@@ -232,10 +232,13 @@ Result<std::vector<EndedTrial>> StoredSnapshots::ReadEnded(Database& database,
 
 Result<EarlierHistory> StoredSnapshots::ReadHistory(Database& database,
                                                     const FoundSweep& sweep) const {
-  // Rows of report_rows are in order of arrival.
+  // Rows of report_rows are in order of arrival. Those without a decision came again after a retry,
+  // and count where one of them is its trial's best (tuner/page/sweep_course.cc).
   static constexpr char kBestSql[] =
       "SELECT r.reported_us, r.value FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
       " WHERE t.experiment = ?1 AND t.status <> 'ERROR' AND r.value IS NOT NULL"
+      " AND (?3 OR r.decision IS NOT NULL OR (r.iteration = t.best_iteration AND r.value = "
+      "t.best_value))"
       " AND (?2 = 0 OR json_extract(r.metrics, '$.violation') = 0) ORDER BY r.rowid";
   static constexpr char kCurvesSql[] =
       "SELECT t.number, r.iteration, r.value FROM trial_rows AS t JOIN report_rows AS r"
@@ -244,7 +247,8 @@ Result<EarlierHistory> StoredSnapshots::ReadHistory(Database& database,
   EarlierHistory history;
   if (!sweep.has_means()) {
     TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kBestSql));
-    row->BindAll(sweep.id, static_cast<int64_t>(sweep.has_limits() ? 1 : 0));
+    row->BindAll(sweep.id, static_cast<int64_t>(sweep.has_limits() ? 1 : 0),
+                 static_cast<int64_t>(sweep.is_told() ? 1 : 0));
     for (;;) {
       TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
       if (!has_row) break;
