@@ -575,9 +575,22 @@ test("a trial tells whether it keeps the limits, and nothing of limits where its
   assert.deepEqual(await limits("photographs"), []);
   for (const [limit, told] of [[10, "kept"], [8, "broken, by 0.25"]]) {
     const name = `limited_${limit}`;
-    sweep(t, name, { ...printing("echo acc: $1; echo ms: $((10 * $1))", "acc", "ms"), ...grid({ x: [1] }), feasible: [`ms <= ${limit}`] });
+    sweep(t, name, { ...printing("echo acc: $1 ms: $((10 * $1))", "acc", "ms"), ...grid({ x: [1] }), feasible: [`ms <= ${limit}`] });
     assert.deepEqual(await limits(name), [told]);
   }
+});
+
+test("of a sweep with limits the trials that keep them stand first, and a cutoff that is a violation is told as one", async (t) => {
+  sweep(t, "limits", {
+    ...printing("for i in 1 2; do echo acc: $1 ms: $((10 * $1)); done", "acc", "ms"), ...grid({ x: [3, 4, 2, 1] }), feasible: ["ms <= 20"],
+    scheduler: { asha: { max_t: 2, grace_period: 1, reduction_factor: 2 } }, limits: { max_concurrent: 1 },
+  });
+  const { page, close } = await open("#/limits?trial=1");
+  await begins(page, [2, 3, 0, 1]);
+  await page.waitForSelector("aside li:has-text('cutoff a violation of 0.5')");
+  await page.click("thead button:text-matches('^acc')");
+  await begins(page, [3, 2, 0, 1]); // By the values alone, where somebody asks for it.
+  await close();
 });
 
 const painted = (page, label) => page.waitForFunction((name) => {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/standing.h"
 #include "core/utf8.h"
 #include "core/value.h"
 #include "tuner/http/gzip.h"
@@ -113,11 +114,13 @@ class Answers {
   std::string all_;
 };
 
-// The numbers of the trials, the best first; those without a value at the end.
-std::vector<int64_t> BestFirst(const Value& trials, bool is_max) {
+// The numbers of the trials, the best first; those without a value and those that failed at the
+// end.
+std::vector<int64_t> BestFirst(const Value& trials, Mode mode) {
   struct Ranked {
-    int64_t number;
-    std::optional<double> loss;
+    int64_t number = 0;
+    Metric value;  // Nothing, too, where it failed.
+    Metric violation;
   };
   std::vector<Ranked> ranked;
   const Value::List& columns = trials.Find("columns")->AsList();
@@ -126,13 +129,18 @@ std::vector<int64_t> BestFirst(const Value& trials, bool is_max) {
     return static_cast<size_t>(found - columns.begin());
   };
   const size_t number = place_of("number");
+  const size_t status = place_of("status");
   const size_t best = place_of("best_value");
+  const size_t violation = place_of("violation");
   for (const Value& row : trials.Find("rows")->AsList()) {
-    const std::optional<double> value = ReadNumber(row.AsList()[best]);
-    ranked.push_back({row.AsList()[number].AsInt(), value && is_max ? -*value : value});
+    const Value::List& cells = row.AsList();
+    const bool has_failed = cells[status] == Value("ERROR");
+    ranked.push_back({cells[number].AsInt(), has_failed ? Metric() : ReadNumber(cells[best]),
+                      ReadNumber(cells[violation])});
   }
-  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
-    return a.loss && b.loss ? *a.loss < *b.loss : a.loss.has_value() && !b.loss.has_value();
+  std::stable_sort(ranked.begin(), ranked.end(), [mode](const Ranked& a, const Ranked& b) {
+    if (!a.value || !b.value) return a.value.has_value() && !b.value.has_value();
+    return IsBetterStanding(*a.value, a.violation, *b.value, b.violation, mode);
   });
   std::vector<int64_t> numbers;
   for (const Ranked& one : ranked) numbers.push_back(one.number);
@@ -203,9 +211,9 @@ Status KeepTrials(const Addresses& of, const Value& sweep, Answers& answers, Htm
   TUNE_ASSIGN_OR_RETURN(const std::string trials_json, answers.Ask(of.asked + "/trials"));
   answers.Keep(of.kept + "/trials", trials_json);
   TUNE_ASSIGN_OR_RETURN(const Value trials, ParseJson(trials_json));
-  const bool is_max = sweep.Find("mode")->AsString() == "max";
+  const Mode mode = sweep.Find("mode")->AsString() == "max" ? Mode::kMax : Mode::kMin;
   size_t detail_bytes = 0;
-  for (const int64_t number : BestFirst(trials, is_max)) {
+  for (const int64_t number : BestFirst(trials, mode)) {
     ++report.trial_count;
     if (detail_bytes > kDetailBytesMax) continue;
     const std::string part = "/trials/" + std::to_string(number);

@@ -11,7 +11,7 @@ import { useAnswer, useAnswers, useChanges, useTrials } from "./live";
 import { Overview } from "./overview";
 import { ParallelView } from "./parallel";
 import { printable } from "./printable";
-import { columnsOf, differing, filterOf, filterParts, metricColumns, sorted, withMetrics, wordsOf } from "./rows";
+import { bestFirst, columnsOf, differing, filterOf, filterParts, metricColumns, sorted, withMetrics, wordsOf } from "./rows";
 import { ContourView, SliceView } from "./slice";
 import { QueueList, SweepList } from "./sweeps";
 import { ColumnMenu, TrialTable } from "./table";
@@ -113,7 +113,10 @@ export function App() {
   const { names, varying } = useMemo(() => parameterNames(all), [rows.value?.list]);
   const test = useMemo(() => filterOf(view.filter, columns, wordsOf), [view.filter, columns]);
   const sort = view.sort || (sweep.value?.mode === "max" ? "-best" : "best");
-  const trials = useMemo(() => sorted(typeof test === "string" ? all : all.filter(test), columns, sort), [rows.value?.list, test, columns, sort]);
+  const trials = useMemo(() => {
+    const kept = typeof test === "string" ? all : all.filter(test);
+    return view.sort ? sorted(kept, columns, sort) : bestFirst(kept, sweep.value?.mode === "max");
+  }, [rows.value?.list, test, columns, sort, view.sort]);
   const chosen = trials.filter((t) => view.chosen.includes(t.number));
   const differs = view.differ && chosen.length > 1;
   const shownColumns = columns.filter((c) => (c.isExtra ? view.extra.includes(c.name) : !view.hidden.includes(c.name)));

@@ -6,7 +6,7 @@ import { COLOURS, rampOnGround, themed } from "./colour";
 import { useAnswer } from "./live";
 import { Pick } from "./pick";
 import { printable } from "./printable";
-import { parameters, shown } from "./rows";
+import { cutoffShown, isValue, parameters, shown } from "./rows";
 import { domainOf, scaleOf, tickText, type Scale } from "./scale";
 import { axis, valueAxis } from "./values";
 import type { Shown } from "./view";
@@ -45,7 +45,7 @@ function drawRungs(plot: uPlot, rungs: Rung[], on: (value: number) => number) {
   ctx.lineWidth = 2 * devicePixelRatio;
   ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
   for (const { rung, cutoff } of rungs) {
-    if (cutoff === null) continue;
+    if (cutoff === null || !isValue(cutoff)) continue;
     const x = plot.valToPos(rung, "x", true), y = plot.valToPos(on(cutoff), "y", true);
     if (!Number.isFinite(y) || x < plot.bbox.left - 1 || x > plot.bbox.left + plot.bbox.width + 1) continue;
     const half = 9 * devicePixelRatio;
@@ -191,7 +191,7 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
         {y.note && `, ${y.note}`}
         {data.stride > 1 && `, one point of ${data.stride}`}
         {weight > 0 && ", smoothed above the thin lines of what was reported"}
-        {cut.length > 0 && !isTime && data.metric === sweep.metric && `; bars are the latest cutoffs: ${cut.map((r) => `${shown(r.cutoff)} at ${r.rung}`).join(", ")}`}
+        {cut.length > 0 && !isTime && data.metric === sweep.metric && `; bars are the latest cutoffs: ${cut.map((r) => `${cutoffShown(r.cutoff as number)} at ${r.rung}`).join(", ")}`}
       </p>
       {scale && <ColourLegend name={options.colour} scale={scale} hasOthers={drawable.some((c) => scale.at(cell(c)) === null)} />}
       {drawable.length === 0 ? <p class="empty">{curves.length > 0 ? "No value that was reported can be drawn." : "Nothing is reported yet."}</p> : <div class="plot" ref={box} />}

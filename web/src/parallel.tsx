@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { Canvas, cut, type Pen, type Place } from "./canvas";
 import { COLOURS, rampOnGround, themed, useDark } from "./colour";
-import { filterParts, filterText, parameters, shown, type Cell } from "./rows";
+import { filterParts, filterText, isRanked, parameters, shown, type Cell } from "./rows";
 import { domainOf, scaleOf, shareOf, type Scale } from "./scale";
 import type { Trial } from "./api";
 import { sizeShown } from "./values";
@@ -54,9 +54,10 @@ export function ParallelView({ shown: view }: { shown: Shown }) {
     }),
     { name: sweep.metric, cell: (t) => valueOf(t), scale: scaleOf(view.all.map(valueOf)) },
   ];
-  const share = shareOf(view.all.map(valueOf), sweep.mode);
+  const share = shareOf(view.all.filter(isRanked).map(valueOf), sweep.mode);
+  const shareOfTrial = (t: Trial) => (isRanked(t) ? share(t.best_value) : null);
   const isFiltered = view.trials.length < view.all.length;
-  const better = (a: Trial, b: Trial) => (share(a.best_value) ?? -1) - (share(b.best_value) ?? -1);
+  const better = (a: Trial, b: Trial) => (shareOfTrial(a) ?? -1) - (shareOfTrial(b) ?? -1);
   const lines = [...view.trials].sort(better).slice(-LINES_MAX);
   const others = isFiltered ? view.all.filter((t) => !view.visible.has(t.number)).slice(0, LINES_MAX / 2) : [];
 
@@ -88,7 +89,7 @@ export function ParallelView({ shown: view }: { shown: Shown }) {
     };
     for (const trial of others) line(trial, themed("--line"), 1);
     const alpha = lines.length > 300 ? 0.35 : 0.75;
-    for (const trial of lines) { const s = share(trial.best_value); line(trial, s === null ? themed("--curve") : rampOnGround(isDark ? s : 1 - s, alpha), s !== null && s > 0.9 ? 1.8 : 1.2); }
+    for (const trial of lines) { const s = shareOfTrial(trial); line(trial, s === null ? themed("--curve") : rampOnGround(isDark ? s : 1 - s, alpha), s !== null && s > 0.9 ? 1.8 : 1.2); }
     for (const trial of view.all) {
       const at = drawn.indexOf(trial.number);
       if (at >= 0) line(trial, COLOURS[at % COLOURS.length], 3);

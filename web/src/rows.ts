@@ -112,6 +112,21 @@ export function sorted(trials: Trial[], columns: Column[], sort: string): Trial[
   return [...trials].sort((a, b) => compare(column.cell(a), column.cell(b), down) || a.number - b.number);
 }
 
+// A trial that failed, or breaks limits on results, is not compared with the others by its value.
+export const isRanked = (trial: Trial): boolean => trial.status !== "ERROR" && !trial.violation;
+
+// As `tune results` orders them (core/standing.h): what keeps the limits, then what violates them less; those without a value and those
+// that failed at the end.
+export function bestFirst(trials: Trial[], isMax: boolean): Trial[] {
+  const group = (t: Trial) => (t.status === "ERROR" ? 2 : t.best_value === null ? 1 : 0);
+  return [...trials].sort((a, b) => group(a) - group(b) || (a.violation ?? 0) - (b.violation ?? 0) || compare(a.best_value, b.best_value, isMax) || a.number - b.number);
+}
+
+// Beyond this a cutoff stands for a violation of limits, in so many parts (core/standing.h).
+const RANKED_MAX = 1e180, PER_VIOLATION = 1e200;
+export const isValue = (cutoff: number | null): boolean => cutoff !== null && Math.abs(cutoff) <= RANKED_MAX;
+export const cutoffShown = (cutoff: number): string => (isValue(cutoff) ? shown(cutoff) : `a violation of ${shown(Math.abs(cutoff) / PER_VIOLATION)}`);
+
 // One test of a filter. `name`: the column's; null for a word alone.
 export interface FilterPart {
   name: string | null;

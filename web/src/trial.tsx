@@ -6,7 +6,7 @@ import { isReport, type Log, type TrialDetail } from "./api";
 import { COLOURS, themed } from "./colour";
 import { iterationAxis } from "./curves";
 import { useAnswer } from "./live";
-import { flat, lastOf, shown } from "./rows";
+import { cutoffShown, flat, isValue, lastOf, shown } from "./rows";
 import { valueAxis } from "./values";
 
 const time = (text: string | null) => (text ? new Date(text).toLocaleString() : "");
@@ -22,7 +22,7 @@ export function bytes(n: number): string {
 
 function decisionText(d: TrialDetail["decisions"][number]): string {
   const place = d.rank !== null && d.count !== null ? `, place ${d.rank} of ${d.count}` : "";
-  const cutoff = d.cutoff !== null ? `, cutoff ${shown(d.cutoff)}` : "";
+  const cutoff = d.cutoff !== null ? `, cutoff ${cutoffShown(d.cutoff)}` : "";
   return `${d.decision}${d.rung !== null ? ` at rung ${d.rung}` : ""}${place}${cutoff}`;
 }
 
@@ -30,11 +30,12 @@ function decisionText(d: TrialDetail["decisions"][number]): string {
 function Curve({ detail, metric }: { detail: TrialDetail; metric: string }) {
   const box = useRef<HTMLDivElement>(null);
   const reports = [...detail.latest_reports].reverse();
-  const y = valueAxis([...reports.map((r) => r.value), ...detail.decisions.map((d) => d.cutoff)]);
+  const met = detail.decisions.filter((d) => isValue(d.cutoff));
+  const y = valueAxis([...reports.map((r) => r.value), ...met.map((d) => d.cutoff)]);
   useEffect(() => {
     const element = box.current;
     if (!element || reports.length === 0) return;
-    const cutoffs = new Map(detail.decisions.filter((d) => d.cutoff !== null).map((d) => [d.iteration, d.cutoff]));
+    const cutoffs = new Map(met.map((d) => [d.iteration, d.cutoff]));
     const points = new Map(reports.map((r) => [r.iteration, r.value])); // The last attempt's, where an iteration came again.
     const xs = [...new Set([...points.keys(), ...cutoffs.keys()])].sort((a, b) => a - b);
     const placed = (value: number | null | undefined) => (y.has(value ?? null) ? y.on(value as number) : null);
@@ -49,10 +50,9 @@ function Curve({ detail, metric }: { detail: TrialDetail; metric: string }) {
     return () => plot.destroy();
   }, [detail]);
   if (reports.length === 0) return null;
-  const hasCutoffs = detail.decisions.some((d) => d.cutoff !== null);
   return (
     <figure>
-      <figcaption class="soft">{metric} by iteration{y.note && `; ${y.note}`}{hasCutoffs && "; rings are the cutoffs it met"}{detail.latest_reports.length >= 200 && "; the latest 200"}</figcaption>
+      <figcaption class="soft">{metric} by iteration{y.note && `; ${y.note}`}{met.length > 0 && "; rings are the cutoffs it met"}{detail.latest_reports.length >= 200 && "; the latest 200"}</figcaption>
       <div ref={box} />
     </figure>
   );
