@@ -630,6 +630,19 @@ test("dragging along an axis of the parallel coordinates filters the table, a cl
   await close();
 });
 
+test("bounds on a narrow axis of the parallel coordinates have as many digits as tell its places apart", async (t) => {
+  sweep(t, "narrow", { ...curve("x", 1), ...grid({ x: [0.99991, 0.99993, 0.99995, 0.99997, 0.99999] }) });
+  const { page, close } = await open("#/narrow?view=parallel");
+  await painted(page, "parallel coordinates");
+  const box = await page.locator("[aria-label='parallel coordinates']").boundingBox();
+  await page.mouse.move(box.x + 70, box.y + 190);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 70, box.y + 30);
+  await page.mouse.up();
+  await page.waitForFunction(() => { const count = document.querySelectorAll("tbody button.link").length; return count > 0 && count < 5; });
+  await close();
+});
+
 test("curves are drawn over time, smoothed, coloured by a parameter, as the address says", async () => {
   const { page, faults, close } = await open();
   await page.selectOption("label:has-text('over') select", "seconds");

@@ -21,8 +21,13 @@ interface Axis {
   cell: (trial: Trial) => Cell | undefined;
 }
 
-// Decimal digits that tell one place of the axis from the next.
-const bound = (scale: Scale, at: number) => String(Number(scale.value(Math.max(0, Math.min(1, at))).toPrecision(4)));
+// In as many digits as tell one place of the axis from the next, a thousandth of it away.
+function bound(scale: Scale, at: number): string {
+  const place = Math.max(0, Math.min(1, at));
+  const value = scale.value(place);
+  const digits = Math.ceil(Math.log10(Math.abs(value / (scale.value(place + 0.001) - value)))) + 1;
+  return String(Number(value.toPrecision(Math.max(4, Math.min(17, digits || 4)))));
+}
 
 // The part of an axis that the filter leaves, from 0 to 1; null: all of it.
 function keptOf(filter: string, { name, scale }: Axis): [number, number] | null {
