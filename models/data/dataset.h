@@ -47,6 +47,7 @@ struct Dataset {
   uint64_t hash = 0;  // Of labels, pixels and class names: the provenance of what was trained on.
   // The hash of checkpoints of earlier versions, which covers `skipped`, too; 0: none.
   uint64_t hash_with_skipped = 0;
+  uint64_t folder_hash = 0;  // ImageFolder::ListHash of the folder it is from; 0: of none.
   std::shared_ptr<const void> storage;
 
   int class_count() const { return static_cast<int>(class_names.size()); }

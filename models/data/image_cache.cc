@@ -434,6 +434,7 @@ Result<Dataset> LoadImages(const LoadOptions& options) {
   TUNE_ASSIGN_OR_RETURN(const ImageFolder found, FindImages(options.folder));
   TUNE_ASSIGN_OR_RETURN(Dataset dataset, LoadFound(found, options));
   dataset.skipped.insert(dataset.skipped.begin(), found.left_out.begin(), found.left_out.end());
+  dataset.folder_hash = found.ListHash();
   return dataset;
 }
 

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 
+#include "models/train/checkpoint.h"
 #include "tests/trial_runner/message_samples.h"
 #include "tests/trial_runner/one_worker_test.h"
 #include "trial_runner/worker/food11_attempt.h"
@@ -113,6 +115,36 @@ TEST_F(Food11Trial, SaysWhatIsWrongWithAConfiguration) {
   const AttemptEnded end = End();
   EXPECT_EQ(end.outcome, Outcome::kBadConfig);
   EXPECT_THAT(end.error, testing::HasSubstr("lr"));
+}
+
+// The other processes of the sweep begin with what the folder has.
+TEST_F(Food11Trial, AWarmProcessLoadsDataAgainThatHaveChanged) {
+  const auto write_image = [this](const std::string& path, char level) {
+    fs::create_directories(fs::path(folder_ + "/images/" + path).parent_path());
+    std::ofstream(folder_ + "/images/" + path, std::ios::binary) << "P5\n8 8\n255\n"
+                                                                 << std::string(64, level);
+  };
+  for (const std::string split : {"training", "validation", "evaluation"}) {
+    for (const std::string name : {"/a/", "/b/"}) {
+      write_image(split + name + "0.pgm", 10);
+      write_image(split + name + "1.pgm", 90);
+    }
+  }
+  const auto data_hash_of_trial = [this](int64_t trial) {
+    Start(Ref(0, trial, trial),
+          R"({"data":"images","image_size":32,"width_mult":0.35,"batch_size":2,"total_epochs":1})");
+    const AttemptReport report = Report();
+    Answer(report, ReportAnswer::kStop);
+    EXPECT_EQ(End().outcome, Outcome::kCompleted);
+    const auto manifest = models::ReadCheckpointManifest(report.report.checkpoint.path);
+    EXPECT_TRUE(manifest.ok()) << manifest.status().message();
+    return manifest.ok() ? manifest->data_hash : 0;
+  };
+  const uint64_t first = data_hash_of_trial(1);
+  EXPECT_EQ(data_hash_of_trial(2), first);
+  write_image("training/b/2.pgm", 120);
+  EXPECT_NE(data_hash_of_trial(3), first);
+  EXPECT_EQ(ChildrenOf(worker_->pid()).size(), 1u) << "one process ran all three";
 }
 
 TEST_F(Food11Trial, OnTheTunersOwnMachineMissingDataFailTheTrial) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/data/decode.h"
+#include "models/data/image_folder.h"
 #include "models/data/load_data.h"
 #include "models/train/trainer.h"
 #include "trial_runner/worker/checkpoint_place.h"
@@ -172,11 +173,19 @@ void Food11Lanes::End(int64_t lane, const TrialEnd& end) {
   session_.End(lane, end);
 }
 
+// Whether what is kept is what the folder has. While others train on it, and where the folder
+// cannot be looked at, it is used as it is.
+bool Food11Lanes::IsAsLoaded(const std::string& data) const {
+  if (!lanes_.empty() || dataset_->folder_hash == 0) return true;
+  const Result<models::ImageFolder> found = models::FindImages(data);
+  return !found.ok() || found->ListHash() == dataset_->folder_hash;
+}
+
 Result<std::shared_ptr<const models::Dataset>> Food11Lanes::Load(const std::string& data,
                                                                  int image_size) {
-  if (dataset_ != nullptr && dataset_data_ == data && dataset_image_size_ == image_size) {
-    return dataset_;
-  }
+  const bool is_kept =
+      dataset_ != nullptr && dataset_data_ == data && dataset_image_size_ == image_size;
+  if (is_kept && IsAsLoaded(data)) return dataset_;
   dataset_.reset();  // Never two at a time.
   // Images are decoded once, while the sweep's other trials wait for it: on all processors, however
   // few this trial trains on.

@@ -55,6 +55,7 @@ class Food11Lanes {
   void Step();
   void EndEpoch(const models::LaneArray::Ended& ended);
   void End(int64_t lane, const TrialEnd& end);
+  bool IsAsLoaded(const std::string& data) const;
   Result<std::shared_ptr<const models::Dataset>> Load(const std::string& data, int image_size);
 
   const Surroundings surroundings_;
