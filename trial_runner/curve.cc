@@ -16,7 +16,6 @@
 namespace tune {
 namespace {
 
-constexpr std::string_view kIteration = "t";
 constexpr std::array<std::string_view, 11> kOptions = {
     "value", "values",        "iterations",           "seconds",    "noise",           "crash",
     "hang",  "out_of_memory", "device_out_of_memory", "bad_config", "checkpoint_bytes"};
@@ -162,7 +161,7 @@ std::vector<std::string> Curve::ParameterNames() const {
   for (const Expression& expression : values_) expressions.push_back(&expression);
   for (const Expression* const expression : expressions) {
     for (const ExpressionVariable& variable : expression->variables()) {
-      if (variable.name == kIteration) continue;
+      if (variable.name == kCurveIteration) continue;
       if (std::find(names.begin(), names.end(), variable.name) == names.end()) {
         names.push_back(variable.name);
       }
@@ -192,7 +191,7 @@ struct BoundCurve::Parts {
 
   Status Fill(const Expression& expression, Inputs& out) {
     for (const ExpressionVariable& variable : expression.variables()) {
-      if (variable.name == kIteration) {
+      if (variable.name == kCurveIteration) {
         out.iteration_slots.push_back(out.values.size());
         out.values.emplace_back();
         continue;

@@ -31,6 +31,9 @@
 
 namespace tune {
 
+// What its expressions call the iteration.
+inline constexpr char kCurveIteration[] = "t";
+
 // What happens in one iteration, in this order: it waits, it may go wrong in one of these ways, it
 // reports.
 struct CurveStep {

@@ -267,6 +267,14 @@ Result<TrainableInfo> DescribeTrainable(const Value& trainable,
   return info;
 }
 
+Status CheckParameterName(const Value& trainable, std::string_view name) {
+  TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(trainable));
+  if (kind != "curve" || name != kCurveIteration) return OkStatus();
+  return InvalidArgument(std::string(name) +
+                         ": is the iteration in a curve's expressions, which would not see the "
+                         "parameter; give it another name");
+}
+
 Status CheckParameter(const Value& trainable, std::string_view name, const Value& value) {
   TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(trainable));
   return kind == "food11" ? models::CheckFood11Parameter(name, value) : OkStatus();

@@ -43,6 +43,10 @@ Result<TrainableInfo> DescribeTrainable(const Value& trainable,
                                         const std::vector<std::string>& parameters,
                                         const TrainablePlaces& places = {});
 
+// Whether the trainable can see a parameter of this name in a new sweep, beyond what
+// DescribeTrainable says of any sweep.
+Status CheckParameterName(const Value& trainable, std::string_view name);
+
 // Whether a parameter may have this value, whatever the others have, as far as that is known.
 Status CheckParameter(const Value& trainable, std::string_view name, const Value& value);
 

@@ -155,6 +155,8 @@ Status CheckValues(const ExperimentSpec& spec) {
   TUNE_RETURN_IF_ERROR(CheckConstrained(spec));
   TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
   for (const SpaceParameter& parameter : space.parameters()) {
+    const Status named = CheckParameterName(spec.trainable, parameter.name);
+    if (!named.ok()) return InvalidAt(parameter.place, "trainable: " + named.message());
     std::vector<Value> values;
     if (const auto* const constant = std::get_if<Value>(&parameter.content)) {
       values.push_back(*constant);

@@ -20,7 +20,7 @@ Result<std::vector<std::string>> CheckParts(const ExperimentSpec& spec, bool req
 // of the spec that these are of.
 Status CheckAsync(const ExperimentSpec& spec);
 
-// Whether the trainable takes each constant of the space and each value of a list, with
+// Whether the trainable takes the names of the space, each constant and each value of a list, with
 // "line:column: "; of numbers in a range configurations tell. For a space file that is new: a sweep
 // that has begun goes on with what never was drawn.
 Status CheckValues(const ExperimentSpec& spec);

@@ -471,6 +471,17 @@ TEST_F(ReadSpecFileTest, AConstraintNamesWhatIsReported) {
   EXPECT_TRUE(ReadSpecFile(Write("s.yaml", Changed(text, "AREA", "area")), {}).ok());
 }
 
+// Likewise: all its values gave the same curve.
+TEST_F(ReadSpecFileTest, ACurveHasNoParameterThatIsCalledAsItsIteration) {
+  const std::string text =
+      "trainable: {curve: {value: x * t}}\nmetric: loss\nmode: min\n"
+      "space: {x: 1, t: {uniform: [0, 1]}}\n";
+  EXPECT_THAT(ReadSpecFile(Write("s.yaml", text), {}).status().message(),
+              HasSubstr("trainable: t: is the iteration in a curve's expressions"));
+  EXPECT_TRUE(Interpret(text).ok());
+  EXPECT_TRUE(ReadSpecFile(Write("s.yaml", Changed(text, " t:", " u:")), {}).ok());
+}
+
 TEST_F(ReadSpecFileTest, ALimitOnResultsNamesWhatIsReportedOrAParameter) {
   const std::string text =
       "trainable: {command: [ls], metrics: {power: {regex: 'p {number}'}, area: {regex: 'a "
