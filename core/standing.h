@@ -17,7 +17,8 @@
 //
 // Schedulers and searchers that go by ranks alone compare one number, a ranked value: of a feasible
 // result its value, of an infeasible one a number beyond all values of metrics, on the bad side, in
-// proportion to its violation. Means of them are in proportion to the mean violation.
+// proportion to its violation. Means of them are in proportion to the mean violation. Finite values
+// beyond kRankedValueMax count as that much.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -59,10 +60,12 @@ inline bool IsBetterStanding(double a, Metric a_violation, double b, Metric b_vi
   return by != 0 ? by < 0 : IsBetter(a, b, mode);
 }
 
+// Of a loss within kRankedValueMax.
 inline double RankedLoss(double loss, double violation) {
   return violation == 0 ? loss : kRankedPerViolation * violation;
 }
 inline double RankedValue(double value, Metric violation, Mode mode) {
+  if (std::isfinite(value)) value = std::clamp(value, -kRankedValueMax, kRankedValueMax);
   return AsLoss(RankedLoss(AsLoss(value, mode), violation.value_or(0)), mode);
 }
 // The violation that a ranked value stands for; 0: it is a value.

@@ -18,10 +18,15 @@ constexpr int64_t kReportsWithoutMetricMax = 10'000;
 // What a scheduler compares: the value with what the report breaks of the sweep's limits on
 // results, as far as that is known.
 Metric AtRung(const ControllerOptions& options, const Metrics& judged, Metric value) {
-  // Once a program's own metric of that name counted without limits, too.
-  const bool has_limits = !options.spec.feasible.empty() || options.decision_version < 14;
-  if (!value || !has_limits) return value;
-  return RankedValue(*value, FindViolation(judged), options.spec.mode);
+  if (!value) return value;
+  const Metric violation = FindViolation(judged);
+  const Mode mode = options.spec.mode;
+  // Once a program's own metric of that name counted without limits, too, and a value beyond
+  // kRankedValueMax for a violation.
+  if (options.decision_version < 14) {
+    return AsLoss(RankedLoss(AsLoss(*value, mode), violation.value_or(0)), mode);
+  }
+  return options.spec.feasible.empty() ? value : RankedValue(*value, violation, mode);
 }
 
 // What the best checkpoints are chosen by, as the best result is: what cannot be told counts as

@@ -109,9 +109,10 @@ TEST(Standing, ARankedValueHasTheSameOrderForBothModes) {
       double violation;
     };
     const double better = mode == Mode::kMax ? 1 : -1;
-    const std::vector<Result> best_first = {{better * 1e6, 0},  {better * 0.9, 0},
-                                            {better * -1e6, 0}, {better * 5, 1e-12},
-                                            {better * 9, 0.5},  {better * 9, kViolationUnknown}};
+    const std::vector<Result> best_first = {{better * 1e250, 0},  {better * 1e6, 0},
+                                            {better * 0.9, 0},    {better * -1e6, 0},
+                                            {better * -1e250, 0}, {better * 5, 1e-12},
+                                            {better * 9, 0.5},    {better * 9, kViolationUnknown}};
     for (size_t i = 0; i + 1 < best_first.size(); ++i) {
       const double a = RankedValue(best_first[i].value, best_first[i].violation, mode);
       const double b = RankedValue(best_first[i + 1].value, best_first[i + 1].violation, mode);
@@ -120,6 +121,8 @@ TEST(Standing, ARankedValueHasTheSameOrderForBothModes) {
     }
     EXPECT_EQ(ViolationOfRanked(RankedValue(0.9, 0.0, mode)), 0);
     EXPECT_DOUBLE_EQ(ViolationOfRanked(RankedValue(0.9, 0.25, mode)), 0.25);
+    EXPECT_EQ(ViolationOfRanked(RankedValue(1e250, 0.0, mode)), 0) << "it is a value";
+    EXPECT_TRUE(std::isinf(RankedValue(HUGE_VAL, 0.0, mode))) << "which is no value for schedulers";
   }
 }
 

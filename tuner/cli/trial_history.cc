@@ -369,8 +369,8 @@ std::string WhyRunning(const TrialHistory& history) {
 // What the scheduler compared. Requires a value.
 double RankedOf(const TrialHistory& history, const HistoryReport& report) {
   const FoundSweep& sweep = history.trial.sweep;
-  const Metric violation = sweep.has_limits() ? ViolationOf(report) : Metric();
-  return RankedValue(*report.value, violation, sweep.direction());
+  if (!sweep.has_limits()) return *report.value;
+  return RankedValue(*report.value, ViolationOf(report), sweep.direction());
 }
 
 // Of a configuration as it is shown: names joined by '/'.
