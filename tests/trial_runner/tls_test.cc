@@ -301,6 +301,15 @@ struct Caller {
   TunerChannel channel;
 };
 
+// How a call for a package ends.
+Status Fetch(const TunerEndpoint& tuner) {
+  PackageChannel package(tuner, kNoPackage, 0);
+  while (true) {
+    const Result<std::optional<std::string>> piece = package.Next();
+    if (!piece.ok() || !*piece) return piece.status();
+  }
+}
+
 TEST(Tls, AWorkerWithATokenJoinsAndBothSidesSpeak) {
   ListeningTuner tuner;
   const NewToken token = tuner.Invite();
@@ -445,8 +454,7 @@ TEST(Tls, AWorkersCallsAreServedAfterItsTokenHasExpired) {
   Caller worker(endpoint);
   ASSERT_TRUE(tuner.sink_.WaitForMessage<Hello>());
   tuner.clock_.Set(kStart + kDay);
-  PackageChannel package(endpoint, kNoPackage, 0);
-  EXPECT_EQ(package.Next().status().code(), StatusCode::kNotFound) << "this tuner has no packages";
+  EXPECT_EQ(Fetch(endpoint).code(), StatusCode::kNotFound) << "this tuner has no packages";
   CheckpointChannel checkpoints(endpoint, "session");
   const auto seen = checkpoints.Sees({std::string(kNonceBytes, '7')}, {});
   EXPECT_THAT(seen.status().message(), HasSubstr("no checkpoints are taken here"));
@@ -456,8 +464,7 @@ TEST(Tls, ACallWithARevokedTokenIsRefused) {
   ListeningTuner tuner;
   const NewToken token = tuner.Invite();
   tuner.Revoke(token.record.id);
-  PackageChannel package(tuner.EndpointFor(token.text), kNoPackage, 0);
-  const Status status = package.Next().status();
+  const Status status = Fetch(tuner.EndpointFor(token.text));
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(), HasSubstr("was revoked at"));
 }
