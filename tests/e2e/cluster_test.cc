@@ -229,7 +229,7 @@ TEST_F(ClusterTest, FileThatWasEditedWhileNoHeadLivedLosesNoMachine) {
   std::string file = folder_.Read("cluster.yaml");
   for (const std::string verb : {"create", "delete", "list"}) {
     const std::string vm = "./vm, " + verb;
-    file.replace(file.find(vm), vm.size(), "true, " + verb);  // Another project, as it were.
+    file.replace(file.find(vm), vm.size(), "/bin/true, " + verb);  // Another project, as it were.
   }
   folder_.Write("cluster.yaml", file);
   const ProgramResult up = Tune({"cluster", "up"});
