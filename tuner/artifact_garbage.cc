@@ -11,7 +11,6 @@
 
 #include "trial_runner/package/trial_files.h"
 #include "tuner/artifact_path.h"
-#include "tuner/deleted_folders.h"
 
 namespace tune {
 namespace {

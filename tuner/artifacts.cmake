@@ -4,5 +4,4 @@ tune_library(tune_artifacts
     artifact_garbage.cc
     artifact_path.cc
     artifact_store.cc
-    deleted_folders.cc
-  DEPS tune_core tune_core_posix tune_events tune_s3_address)
+  DEPS tune_core tune_events tune_s3_address)

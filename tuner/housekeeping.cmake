@@ -8,6 +8,7 @@ tune_library(tune_housekeeping
     cli/cgroup_limits.cc
     cli/database_check.cc
     cli/delete_command.cc
+    cli/deleted_folders.cc
     cli/doctor_command.cc
     cli/files_command.cc
     cli/gather_provenance.cc cli/program_watch.cc

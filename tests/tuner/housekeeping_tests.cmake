@@ -6,7 +6,7 @@ tune_test(artifact_path_test
 tune_test(provenance_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/provenance_test.cc DEPS tune_housekeeping)
 tune_test(deleted_folders_test
-  SOURCES ${CMAKE_CURRENT_LIST_DIR}/deleted_folders_test.cc DEPS tune_artifacts)
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/deleted_folders_test.cc DEPS tune_housekeeping)
 tune_test(artifact_garbage_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/artifact_garbage_test.cc DEPS tune_sqlite)
 tune_test(housekeeping_commands_test

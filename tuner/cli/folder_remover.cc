@@ -5,7 +5,7 @@
 #include "core/posix/threads.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/artifact_cleanup.h"
-#include "tuner/deleted_folders.h"
+#include "tuner/cli/deleted_folders.h"
 
 namespace tune {
 

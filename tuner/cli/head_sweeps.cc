@@ -40,6 +40,24 @@ Status RefuseSecrets(const std::string& spec) {
   return InvalidArgument("trainable.env." + secrets.front().name + ": is a secret");
 }
 
+// But for its labels.
+NewExperiment WantedBy(const Submission& submission, const std::string& name,
+                       const ExperimentSpec& spec, const EarlierSweep& earlier, Instant now) {
+  NewExperiment wanted;
+  wanted.name = name;
+  wanted.metric = spec.metric;
+  wanted.mode = spec.mode == Mode::kMax ? "max" : "min";
+  wanted.seed = submission.seed;
+  wanted.samples = spec.samples;
+  wanted.spec =
+      earlier.from.is_null() ? submission.spec : ToJson(WithEarlier(spec.document, earlier));
+  wanted.base_dir = submission.base_dir;
+  wanted.provenance = submission.provenance;
+  wanted.created_at = now;
+  wanted.is_synced_later = true;  // With its first step.
+  return wanted;
+}
+
 }  // namespace
 
 void LogOfHead(const std::string& line) { Tell(FormatInstant(RealClock().Now()) + "  " + line); }
@@ -167,19 +185,8 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
       MakeSweepParts(spec, submission.seed, name, artifacts_dir_, std::move(earlier.trials)));
   TUNE_ASSIGN_OR_RETURN(const std::vector<Event> first_events,
                         KnownAtStart(spec, 0, parts_.db_path));
-  NewExperiment wanted;
-  wanted.name = name;
-  wanted.metric = spec.metric;
-  wanted.mode = spec.mode == Mode::kMax ? "max" : "min";
-  wanted.seed = submission.seed;
-  wanted.samples = spec.samples;
-  wanted.spec =
-      earlier.from.is_null() ? submission.spec : ToJson(WithEarlier(spec.document, earlier));
-  wanted.base_dir = submission.base_dir;
-  wanted.provenance = submission.provenance;
-  wanted.created_at = parts_.clock.Now();
+  NewExperiment wanted = WantedBy(submission, name, spec, earlier, parts_.clock.Now());
   TUNE_ASSIGN_OR_RETURN(wanted.labels, Changed({}, submission.labels));
-  wanted.is_synced_later = true;  // With its first step.
   TUNE_ASSIGN_OR_RETURN(const StoredExperiment experiment, parts_.store.CreateExperiment(wanted));
   if (const Status way = folders_.MakeWayFor(experiment.name); !way.ok()) {
     TUNE_RETURN_IF_ERROR(parts_.store.DeleteExperiment(experiment));

@@ -1,7 +1,8 @@
-#include "tuner/deleted_folders.h"
+#include "tuner/cli/deleted_folders.h"
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include "core/posix/durable_file.h"
@@ -11,9 +12,6 @@ namespace tune {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kDeletedPrefix = ".deleted-";
-constexpr std::string_view kLeftPrefix = ".left-";
 
 // Beside trials' folders: a background tuner's words, event files, and what a worker was sending.
 bool IsLeftBySweep(std::string_view name) {
@@ -45,10 +43,6 @@ Status Cannot(const std::string& doing, const std::string& path, const std::erro
 }
 
 }  // namespace
-
-bool IsNameOfDeleted(std::string_view name) {
-  return name.starts_with(kDeletedPrefix) || name.starts_with(kLeftPrefix);
-}
 
 Result<std::string> SetDeletedAside(const std::string& artifacts_dir, const std::string& sweep) {
   return SetAside(artifacts_dir, sweep, kDeletedPrefix);

@@ -1,6 +1,7 @@
-// Folders of deleted sweeps that are still to be removed: <db stem>.artifacts/.deleted-N. Removing
-// a large folder takes minutes, and a rename takes none: with it the sweep's name is free, and a
-// new sweep of that name finds nothing of the old one's. `tune gc` removes whatever is left there.
+// Folders of deleted sweeps that are still to be removed: <db stem>.artifacts/.deleted-N
+// (IsNameOfDeleted). Removing a large folder takes minutes, and a rename takes none: with it the
+// sweep's name is free, and a new sweep of that name finds nothing of the old one's. `tune gc`
+// removes whatever is left there.
 //
 // What lies under a new sweep's name though no row knows of it is set aside likewise, as .left-N,
 // and removed by `tune gc` alone: a delete that was cut off may have left it, or the database was
@@ -14,15 +15,11 @@
 
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/status.h"
 
 namespace tune {
-
-// Whether something set aside has this name in the artifacts folder. No sweep may have it.
-bool IsNameOfDeleted(std::string_view name);
 
 // Sets the folder of a deleted sweep aside, whatever is in it. Returns its new path; empty: there
 // was no folder. Durable when it returns.
