@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <set>
 #include <string>
@@ -164,6 +165,11 @@ class JsonReader {
     }
   }
 
+  // Of a number that no double is near: whether it is too small for them, not too large.
+  static bool IsBelowDoubles(const char* begin, const char* end) {
+    return std::abs(std::strtod(std::string(begin, end).c_str(), nullptr)) < 1;
+  }
+
   Result<Value> ReadNumberToken() {
     const size_t start = pos_;
     bool is_integer = true;
@@ -194,14 +200,15 @@ class JsonReader {
     const char* const end = text_.data() + pos_;
     if (is_integer) {
       int64_t integer = 0;
-      if (std::from_chars(begin, end, integer).ec != std::errc()) {
+      if (std::from_chars(begin, end, integer).ec == std::errc()) return Value(integer);
+      if (dialect_ == JsonDialect::kStrict) {
         pos_ = start;
         return Error("an integer beyond 64 bits");
       }
-      return Value(integer);
     }
     double number = 0;
     if (std::from_chars(begin, end, number).ec != std::errc()) {
+      if (dialect_ != JsonDialect::kStrict && IsBelowDoubles(begin, end)) return Value(0.0);
       pos_ = start;
       return Error("a number beyond the range of a double");
     }

@@ -24,7 +24,8 @@ void AppendJson(const Value& value, std::string& out);
 void AppendJsonString(std::string_view text, std::string& out);
 void AppendJsonNumber(double number, std::string& out);
 
-// kWithNaN also reads the words NaN, Infinity and -Infinity, which Python's json module writes.
+// kWithNaN also reads what Python's json module writes and reads: the words NaN, Infinity and
+// -Infinity, integers beyond 64 bits (as doubles), and numbers below all doubles (as 0).
 enum class JsonDialect { kStrict, kWithNaN };
 
 // The whole text must be one value. Errors say "line:column: ...": syntax, a duplicate key, nesting

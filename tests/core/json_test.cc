@@ -99,6 +99,18 @@ TEST(Json, WhatJsonCannotSayIsAStringThatReadNumberKnows) {
   EXPECT_EQ(ReadNumber(Value(true)), std::nullopt);
 }
 
+TEST(Json, NumbersThatPythonTakesAreReadAsDoublesWhereItsWordsAre) {
+  const auto read = ParseJson("[100000000000000000000, -9223372036854775809, 1e-400, -1e-400]",
+                              JsonDialect::kWithNaN);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->AsList()[0], Value(1e20));
+  EXPECT_EQ(read->AsList()[1], Value(-0x1p63));
+  EXPECT_EQ(read->AsList()[2].AsDouble(), 0);
+  EXPECT_EQ(read->AsList()[3].AsDouble(), 0);
+  EXPECT_FALSE(ParseJson("1e400", JsonDialect::kWithNaN).ok());
+  EXPECT_FALSE(ParseJson("1e-400").ok());
+}
+
 TEST(Json, TheWordsOfPythonAreReadWhereTheyAreAskedFor) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   const auto read = ParseJson("[NaN, Infinity, -Infinity, -1]", JsonDialect::kWithNaN);

@@ -56,6 +56,10 @@ TEST(AskTell, EveryFormOfTellingIsTaken) {
   EXPECT_THAT(Say(session, R"({"tell": {"trial": 0, "iteration": 4, "value": null}})"), ok);
   EXPECT_THAT(Say(session, R"({"tell": {"trial": 0, "value": 0.31}})"), ok);
   EXPECT_THAT(Say(session, R"({"tell": {"trial": 1, "failed": true}})"), ok);
+  EXPECT_THAT(Say(session, R"({"tell": {"trial": 2, "iteration": 1, "value": 1e-400}})"), ok);
+  EXPECT_THAT(
+      Say(session, R"({"tell": {"trial": 2, "iteration": 2, "value": 100000000000000000000}})"),
+      ok);
   EXPECT_THAT(Say(session, R"({"tell": {"trial": 2, "value": NaN}})"), ok);
   EXPECT_THAT(Say(session, ""), IsEmpty());
 }
