@@ -241,6 +241,26 @@ TEST_F(LimitedSweep, AReportSaysWhatAResultHasToKeep) {
   EXPECT_THAT(report->markdown, HasSubstr("A result has to keep `latency <= 20`.\n"));
 }
 
+TEST_F(LimitedSweep, AReportOfSeveralRunsRanksConfigurationsByTheirMeans) {
+  Write({{0.99, 10}, {0.5, 10}, {0.8, 10}, {0.9, 10}, {0.95, 10}}, R"(["latency <= 20"])", 2);
+  const auto database = OpenForQueries(path_);
+  ASSERT_TRUE(database.ok());
+  const auto sweep = FindSweep(**database, "s");
+  ASSERT_TRUE(sweep.ok());
+  const RealClock clock;
+  const auto report = MakeMarkdownReport(**database, *sweep, "s", clock);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_THAT(report->markdown, HasSubstr("Trial 3: `acc` **0.9**"));
+  const size_t table =
+      report->markdown.find("## The best 3 configurations, each with its best run");
+  ASSERT_NE(table, std::string::npos);
+  const std::vector<std::string> lines = Lines(report->markdown.substr(table));
+  EXPECT_THAT(lines[2], StartsWith("| trial | mean `acc` | deviation | runs | limits |"));
+  EXPECT_THAT(lines[4], StartsWith("| 3 | 0.85 |"));
+  EXPECT_THAT(lines[5], StartsWith("| 0 | 0.745 |"));
+  EXPECT_THAT(lines[6], StartsWith("| 4 | 0.95 | - | 1 of 2 | feasible |"));
+}
+
 TEST_F(LimitedSweep, ThePageIsToldTheSame) {
   Write({{0.9, 30}, {0.5, 22}});
   const auto database = OpenForQueries(path_);

@@ -162,8 +162,35 @@ Result<std::string> BestPart(Database& database, const FoundSweep& sweep) {
   return out + "\n\n```json\n" + Printable(ToJson(best->config)) + "\n```\n\n";
 }
 
+constexpr size_t kTop = 10;
+
+// With `repeat` by the means, each configuration with its best run.
+Result<std::string> TopConfigurationsPart(Database& database, const FoundSweep& sweep) {
+  TUNE_ASSIGN_OR_RETURN(const std::vector<WeighedTrial> trials, ReadWeighedTrials(database, sweep));
+  TUNE_ASSIGN_OR_RETURN(std::vector<ConfigurationRuns> ranked,
+                        ReadConfigurationRuns(database, sweep));
+  if (ranked.size() > kTop) ranked.resize(kTop);
+  std::vector<TableRow> rows;
+  for (const ConfigurationRuns& runs : ranked) {
+    const auto best = std::find_if(trials.begin(), trials.end(), [&](const WeighedTrial& trial) {
+      return trial.number == runs.best_trial;
+    });
+    if (best == trials.end()) continue;
+    const std::string of = runs.count() < runs.repeat ? " of " + std::to_string(runs.repeat) : "";
+    rows.push_back({&*best,
+                    {ShortNumber(runs.mean), runs.deviation ? ShortNumber(*runs.deviation) : "-",
+                     std::to_string(runs.count()) + of}});
+    if (sweep.has_limits()) rows.back().cells.push_back(DescribeViolation(runs.violation));
+  }
+  if (rows.empty()) return std::string();
+  std::vector<std::string> head = {"mean " + Code(sweep.metric), "deviation", "runs"};
+  if (sweep.has_limits()) head.emplace_back("limits");
+  return "## The best " + Counted(static_cast<int64_t>(rows.size()), "configuration") +
+         ", each with its best run\n\n" + TrialListing(head, rows);
+}
+
 Result<std::string> TopPart(Database& database, const FoundSweep& sweep) {
-  constexpr size_t kTop = 10;
+  if (sweep.has_means()) return TopConfigurationsPart(database, sweep);
   TUNE_ASSIGN_OR_RETURN(std::vector<WeighedTrial> trials, ReadWeighedTrials(database, sweep));
   std::erase_if(trials, [](const WeighedTrial& t) { return t.has_failed || !t.best_value; });
   std::stable_sort(trials.begin(), trials.end(), [&](const auto& a, const auto& b) {
