@@ -91,6 +91,8 @@ LossWarp::LossWarp(std::span<const double> losses, std::optional<double> bound) 
   deviation_ = moments.deviation;
   for (double& value : values) value = (value - mean_) / deviation_;
   power_ = LikeliestPower(values);
+  // What is beyond the bound is not to be pressed together with it.
+  if (bound) power_ = std::max(power_, 1.0);
   for (double& value : values) value = Bent(value, power_);
   const Moments bent = MomentsOf(values);
   bent_mean_ = bent.mean;

@@ -51,7 +51,7 @@ TEST(AutoChoice, FollowsSpaceAndBudget) {
   EXPECT_EQ(ChosenFor(R"({"kind": {"choice": ["a", "b"]},
                           "x": {"uniform": [0, 1], "when": {"kind": "a"}}})",
                       5000),
-            "tpe");
+            "gp");
   EXPECT_EQ(ChosenFor(kNumbers, 50, 2), "gp");
   EXPECT_EQ(ChosenFor(kNumbers, -1, 3), "gp");
   EXPECT_EQ(ChosenFor(kNumbers, -1, 5), "tpe");

@@ -239,6 +239,7 @@ TEST(BohbSearcher, BelievesTheHighestLevelThatEnoughTrialsReached) {
     const Metric late = 1 - x;
     searcher->OnReport(TrialNumber{n}, 1, {&early, 1});
     if (n % 2 == 0) searcher->OnReport(TrialNumber{n}, 3, {&late, 1});
+    if (n % 2 != 0) searcher->OnStopped(TrialNumber{n});
     searcher->OnTrialEnded(TrialNumber{n}, {n % 2 == 0 ? &late : &early, 1}, false);
     if (n >= 40) sum += x;
   }

@@ -271,6 +271,7 @@ TEST(GpSearcher, LearnsFromTrialsThatWereStoppedEarly) {
       searcher->OnReport(TrialNumber{n}, iteration, {&value, 1});
     }
     const Metric last = loss + (goes_on ? 1.0 / 9 : 1.0);
+    if (!goes_on) searcher->OnStopped(TrialNumber{n});
     searcher->OnTrialEnded(TrialNumber{n}, {&last, 1}, false);
     best = std::fmin(best, loss);
   }
