@@ -149,6 +149,7 @@ TEST_F(SimulateCommandTest, PlaysWhatWasToldOfTrialsThatOthersRun) {
     Transition rows;
     NewTrialRow trial;
     trial.trial.number = TrialNumber{0};
+    trial.trial.created_at = kSampleStart;
     trial.configuration.Set("x", 0.5);
     rows.new_trials = {trial};
     for (const int64_t iteration : {1, 2}) {

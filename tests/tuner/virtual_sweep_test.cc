@@ -155,7 +155,8 @@ TEST(VirtualSweep, ATrialThatFailedIsNotTheBest) {
       1);
   const auto space = SpaceOf(simulation.spec);
   ASSERT_TRUE(space.ok());
-  auto searcher = MakeSearcher(simulation.spec.search, ProblemOf(simulation.spec, *space, -1, 7));
+  auto searcher = MakeSearcher(simulation.spec.search,
+                               ProblemOf(simulation.spec, *space, simulation.spec.samples, 7));
   ASSERT_TRUE(searcher.ok()) << searcher.status().message();
   const auto controller = MakeVirtualController(simulation.spec, 7, *std::move(searcher));
   ASSERT_TRUE(controller.ok());
