@@ -267,5 +267,16 @@ TEST(AskTell, ATellOfSeveralObjectivesHasAValueForEach) {
             std::vector<std::string>{"{\"loss\":0.5,\"latency\":12.0}"});
 }
 
+TEST(Decide, ALimitOnAParameterIsRefusedAsNoLineTellsAConfiguration) {
+  TestFolder folder;
+  const std::string space =
+      folder.Write("space.yaml", std::string(kSpace) + "feasible: ['k * ms < 10']\n");
+  const ProgramResult result = RunTune(folder, {"decide", space});
+  EXPECT_EQ(result.exit_status, 2);
+  EXPECT_EQ(result.err,
+            "tune: feasible: a limit names the parameter k, and tune decide is told no "
+            "configurations; leave the limit out, or run the sweep\n");
+}
+
 }  // namespace
 }  // namespace tune
