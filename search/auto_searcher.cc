@@ -55,6 +55,8 @@ std::optional<Configuration> AutoSearcher::Suggest(TrialNumber number) {
 }
 
 void AutoSearcher::Restore(TrialNumber number, const Configuration& configuration) {
+  // What was said then is not said again.
+  if (number.value >= 0) said_ = Leading();
   gp_->Restore(number, configuration);
   tpe_->Restore(number, configuration);
 }

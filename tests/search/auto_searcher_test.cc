@@ -106,6 +106,18 @@ TEST(AutoSearcher, AModelThatFindsNothingBetterForLongTakesTurnsUntilThereIsAGai
   EXPECT_THAT(sweep.searcher.TakeNews(), HasSubstr("gp alone again"));
 }
 
+TEST(AutoSearcher, ARestoredLifeSaysNothingAgain) {
+  Sweep sweep(0.05);
+  for (int64_t n = 0; n < 40; ++n) {
+    const Metric loss = 1;
+    sweep.searcher.Restore(TrialNumber{n}, Configuration());
+    sweep.searcher.OnTrialEnded(TrialNumber{n}, {&loss, 1}, false);
+  }
+  sweep.next = 40;
+  sweep.Trials(2);
+  EXPECT_EQ(sweep.searcher.TakeNews(), "");
+}
+
 TEST(AutoSearcher, AnEarlierSweepsTrialsAreNotItsOwn) {
   Sweep sweep(0.9);
   const Metric loss = -1e9;
