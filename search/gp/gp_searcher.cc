@@ -295,7 +295,7 @@ std::optional<double> GpSearcher::RemainingRegret() {
   for (size_t i = 0; i < std::min<size_t>(4, view.leading.size()); ++i) {
     incumbents.emplace_back(points.row(static_cast<Index>(view.leading[i])));
   }
-  const KeyedRandom random(seed_, "gp regret", results_);
+  const KeyedRandom random(seed_, "gp regret", static_cast<uint64_t>(points.rows()));
   const LossImprovement improvement(view.surrogate, view.best, 0);
   const Points looked_at = acquisition_.Looked({improvement}, incumbents, random);
   regret_ = tune::RemainingRegret(models_[0], view.surrogate, incumbents[0], looked_at, random);
