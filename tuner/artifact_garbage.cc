@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "trial_runner/package/trial_files.h"
+#include "trial_runner/checkpoint_name.h"
 #include "tuner/artifact_path.h"
 
 namespace tune {

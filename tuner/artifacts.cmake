@@ -4,4 +4,4 @@ tune_library(tune_artifacts
     artifact_garbage.cc
     artifact_path.cc
     artifact_store.cc
-  DEPS tune_core tune_events tune_s3_address)
+  DEPS tune_core tune_events tune_s3_address tune_checkpoint_name)

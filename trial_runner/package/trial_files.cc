@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "core/posix/durable_file.h"
+#include "trial_runner/checkpoint_name.h"
+#include "trial_runner/checkpoint_name.h"
 
 namespace tune {
 namespace {
@@ -72,30 +74,7 @@ Status MoveInto(const fs::path& from, const fs::path& folder) {
   return SyncFolder(folder);
 }
 
-// Takes them off the front; how many there were.
-size_t TakeDigits(std::string_view& text) {
-  const size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
-  text.remove_prefix(count);
-  return count;
-}
-
 }  // namespace
-
-bool IsOwnCheckpoint(std::string_view name) {
-  constexpr std::string_view kPrefix = "checkpoint_";
-  constexpr size_t kDigitsMin = 6;
-  constexpr std::string_view kUnfinished = ".tmp";
-  if (!name.starts_with(kPrefix)) return false;
-  name.remove_prefix(kPrefix.size());
-  if (TakeDigits(name) < kDigitsMin) return false;
-  if (name.ends_with(kUnfinished)) name.remove_suffix(kUnfinished.size());
-  for (const char mark : {'.', '-'}) {
-    if (!name.starts_with(mark)) continue;
-    name.remove_prefix(1);
-    if (TakeDigits(name) == 0) return false;
-  }
-  return name.empty();
-}
 
 bool IsNoTrialFile(std::string_view name) {
   const bool is_of_attempt =

@@ -19,11 +19,7 @@ inline constexpr std::string_view kTrialFiles = "files";
 // Begins the name of what has come and is not moved yet.
 inline constexpr std::string_view kTrialFilesIncoming = ".files-incoming";
 
-// Of something directly in a trial's folder: whether it is a checkpoint of ours, whole or on the
-// way, as worker/checkpoint_place.h names them: checkpoint_000012, checkpoint_000012.2-3.tmp. A
-// program's checkpoint_best, checkpoint_12 and checkpoint_000012_best are none.
-bool IsOwnCheckpoint(std::string_view name);
-// Whether it is no file of the program's.
+// Of something directly in a trial's folder: whether it is no file of the program's.
 bool IsNoTrialFile(std::string_view name);
 
 // Whether there is any. The configuration alone, which each program is given there, is none.

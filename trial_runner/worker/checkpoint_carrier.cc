@@ -9,6 +9,7 @@
 #include "core/limits.h"
 #include "core/posix/folder_lock.h"
 #include "core/posix/threads.h"
+#include "trial_runner/checkpoint_name.h"
 #include "trial_runner/package/trial_files.h"
 #include "trial_runner/s3_address.h"
 #include "trial_runner/worker/bucket_store.h"

@@ -8,7 +8,7 @@
 
 #include "core/posix/disk_room.h"
 #include "core/posix/durable_folder.h"
-#include "trial_runner/package/trial_files.h"
+#include "trial_runner/checkpoint_name.h"
 
 namespace tune {
 namespace {
