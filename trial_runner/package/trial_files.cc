@@ -6,7 +6,6 @@
 
 #include "core/posix/durable_file.h"
 #include "trial_runner/checkpoint_name.h"
-#include "trial_runner/checkpoint_name.h"
 
 namespace tune {
 namespace {
