@@ -138,7 +138,9 @@ Result<std::unique_ptr<Searcher>> MakeAutoSearcher(const Value& options,
   if (!leads || !Learns(problem)) return searcher;
   Value tpe = Value::MakeMap();
   tpe.Set("algorithm", Value("tpe"));
-  TUNE_ASSIGN_OR_RETURN(auto other, MakeSearcher(tpe, problem));
+  SearchProblem others = problem;
+  others.needs_regret = false;
+  TUNE_ASSIGN_OR_RETURN(auto other, MakeSearcher(tpe, others));
   const bool is_judged = problem.modes.size() == 1 && problem.limit_count == 0;
   return std::unique_ptr<Searcher>(
       std::make_unique<AutoSearcher>(std::move(searcher), std::move(other),

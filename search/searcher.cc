@@ -140,9 +140,8 @@ Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, SearchProble
     return InvalidAt(search.place,
                      "until.regret: it is gp that tells what more trials may gain, and here the "
                      "search is " +
-                         searcher->DebugString() +
-                         "; write {algorithm: gp}, or "
-                         "until: {no_gain: 40 trials}");
+                         std::string(algorithm.name) +
+                         "; write {algorithm: gp}, or until: {no_gain: 40 trials}");
   }
   const SearchSpace& space = problem.space;
   if (!points.empty()) {

@@ -283,10 +283,17 @@ std::optional<double> GpSearcher::PredictiveSkill() {
   return skill_;
 }
 
-// Of what was known at the occasion. Not while the first trials are spread: they would be too few.
+// Of what was known at the occasion. Not while the first trials are spread: they would be too few,
+// whatever an earlier sweep knew.
 std::optional<double> GpSearcher::RemainingRegret() {
   if (!occasion_ || regret_ || !EstimatesRegret()) return regret_;
-  if (static_cast<int64_t>(results_) < options_.n_startup_trials) return regret_;
+  const auto is_own = [](const ObservedTrial& trial) {
+    return trial.number.value >= 0 && trial.state != ObservedTrial::State::kRunning;
+  };
+  const auto& trials = observations_.trials();
+  if (std::count_if(trials.begin(), trials.end(), is_own) < options_.n_startup_trials) {
+    return regret_;
+  }
   const Points points = PointsOf(occasion_->tables[0].losses[0].size());
   if (models_.empty()) MakeModels(points);
   const GpModel::View view = models_[0].Look(points, occasion_->tables[0]);

@@ -8,6 +8,7 @@
 #include <stop_token>
 
 #include "tests/tuner/temp_folder.h"
+#include "tuner/artifact_path.h"
 
 namespace tune {
 namespace {

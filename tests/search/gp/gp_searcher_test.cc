@@ -326,6 +326,19 @@ TEST(GpSearcher, PerSecondsItPrefersWhatIsCheap) {
   EXPECT_LT(share_of_cheap(R"({"algorithm": "gp", "per": "trial"})"), 0.7);
 }
 
+TEST(GpSearcher, AnEarlierSweepAloneSaysNothingOfWhatIsLeftToGain) {
+  const auto searcher = Make(kGp, kPlane);
+  for (int64_t n = 1; n <= 30; ++n) {
+    Configuration configuration;
+    configuration.Set("x", Value(-4 + 0.3 * static_cast<double>(n)));
+    configuration.Set("y", Value(1e-3));
+    searcher->Restore(TrialNumber{-n}, configuration);
+    const Metric loss = Plane(configuration);
+    searcher->OnTrialEnded(TrialNumber{-n}, {&loss, 1}, false);
+  }
+  EXPECT_EQ(searcher->RemainingRegret(), std::nullopt);
+}
+
 TEST(GpSearcher, WhatMoreTrialsMayGainFallsAndIsInTheMetricsUnits) {
   const auto searcher = Make(kGp, kPlane);
   ASSERT_TRUE(searcher->EstimatesRegret());
