@@ -45,7 +45,8 @@ ResourceRequest RequestOf(const Swarm& swarm) {
   return spec->resources;
 }
 
-// A scheduler that leaves nobody paused once no trial follows: each of a rung goes on or is stopped.
+// A scheduler that leaves nobody paused once no trial follows: each of a rung goes on or is
+// stopped.
 bool DecidesOnAllItPauses(const std::string& spec) {
   const Result<Value> document = ParseJson(spec);
   TUNE_CHECK(document.ok());
@@ -56,7 +57,6 @@ bool DecidesOnAllItPauses(const std::string& spec) {
   return scheduler->Find("hyperband") != nullptr ||
          (is_synchronous != nullptr && *is_synchronous == Value(true));
 }
-
 
 class World {
  public:
