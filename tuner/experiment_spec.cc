@@ -305,6 +305,7 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
   TUNE_RETURN_IF_ERROR(CheckSchedulerOfSeveral(spec));
   TUNE_RETURN_IF_ERROR(ReadSamplesAndSeed(root, spec));
   TUNE_RETURN_IF_ERROR(ReadFrom(root, spec));
+  TUNE_RETURN_IF_ERROR(ReadUntil(root, spec));  // The search has to know of it.
   TUNE_ASSIGN_OR_RETURN(const std::vector<std::string> reported,
                         CheckParts(spec, require_trainable));
   TUNE_RETURN_IF_ERROR(ReadFeasible(root, spec));
@@ -312,7 +313,6 @@ Status Interpret(std::string_view file, bool require_trainable, ExperimentSpec& 
   TUNE_RETURN_IF_ERROR(CheckRanks(spec));
   TUNE_RETURN_IF_ERROR(ReadStop(root, reported, spec));
   TUNE_RETURN_IF_ERROR(ReadLimits(root, spec.limits));
-  TUNE_RETURN_IF_ERROR(ReadUntil(root, spec));
   TUNE_RETURN_IF_ERROR(ReadFailure(root, spec.failure));
   TUNE_RETURN_IF_ERROR(ReadCheckpoint(root, spec.checkpoint));
   TUNE_RETURN_IF_ERROR(CheckAsync(spec));

@@ -160,7 +160,7 @@ Status ReadLimits(const SpecSection& root, SweepLimits& out) {
 
 // A number above 0, in the metric's units. Whether the search can tell is found out when it is
 // made.
-Status ReadRegret(const SpecSection& section, ExperimentSpec& spec) {
+Status ReadRegret(const SpecSection& root, const SpecSection& section, ExperimentSpec& spec) {
   const Value* const value = section.Find("regret");
   if (value == nullptr) return OkStatus();
   const double regret = value->is_number() ? value->AsDouble() : 0;
@@ -170,7 +170,7 @@ Status ReadRegret(const SpecSection& section, ExperimentSpec& spec) {
   if (!spec.more_objectives.empty()) {
     return section.Expected(*value, "regret", "no_gain where there are several metrics");
   }
-  if (!spec.feasible.empty()) {
+  if (const Value* const limits = root.Find("feasible"); limits != nullptr && !limits->is_null()) {
     return section.Expected(*value, "regret", "no_gain where there are limits on results");
   }
   spec.regret_max = regret;
@@ -181,7 +181,7 @@ Status ReadRegret(const SpecSection& section, ExperimentSpec& spec) {
 Status ReadUntil(const SpecSection& root, ExperimentSpec& spec) {
   TUNE_ASSIGN_OR_RETURN(const SpecSection section, SpecSection::Open(root.Find("until"), "until"));
   TUNE_RETURN_IF_ERROR(section.CheckKeys(kUntilKeys));
-  TUNE_RETURN_IF_ERROR(ReadRegret(section, spec));
+  TUNE_RETURN_IF_ERROR(ReadRegret(root, section, spec));
   const Value* const value = section.Find("no_gain");
   if (value == nullptr) return OkStatus();
   int64_t trials = value->is_int() ? value->AsInt() : 0;

@@ -78,7 +78,6 @@ TEST_F(ControllerLimits, WithoutLimitsAProgramsOwnViolationIsAMetricLikeOthers) 
   Report(0, 1, {{"value", 0.1}, {"violation", 0}});
   EXPECT_EQ(Report(1, 1, {{"value", 0.9}, {"violation", 1}}), ReportAnswer::kContinue);
   EXPECT_EQ(world_->reports.back().decision->rank, 1);
-  EXPECT_EQ(Report(0, 2, {{"value", 0.1}, {"violation", 0}}), ReportAnswer::kStop);
 }
 
 TEST_F(ControllerLimits, TheBestCheckpointIsOfTheBestResultAlsoWhereLimitsAreKnownLate) {
@@ -216,8 +215,7 @@ TEST_F(ControllerLimits, TooLittleToBeGainedEndsTheSweep) {
   world_->Recover();
   EXPECT_FALSE(world_->controller().sweep().HasMoreToCreate());
   world_->Apply({SamplesExtended{600}});
-  EXPECT_TRUE(world_->controller().sweep().HasMoreToCreate());
-  EXPECT_FALSE(world_->Running(worker_).empty()) << "who asks for more gets it";
+  EXPECT_TRUE(world_->controller().sweep().HasMoreToCreate()) << "who asks for more gets it";
 }
 
 TEST_F(ControllerLimits, AReplayOfTheJournalLeadsToTheSameViolations) {

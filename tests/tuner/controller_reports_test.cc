@@ -184,7 +184,7 @@ TEST_F(ControllerReports, ATrialThatNeverReportsTheMetricIsEnded) {
 }
 
 TEST_F(ControllerReports, ATrialThatIsRetriedOnceTheMetricIsMendedReportsAnew) {
-  Begin(ControllerWorld::MakeSpec(2));
+  Begin(ControllerWorld::MakeSpec(1));
   int64_t count = 1;
   while (count < 20'000 && Report(count, {{"loss", 1.0}}) == ReportAnswer::kContinue) ++count;
   End(Outcome::kStopped);
