@@ -131,7 +131,9 @@ Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, SearchProble
   problem.point_count = std::max(problem.point_count, points.size());
   if (std::exchange(problem.begins_with_guesses, false) && !TriesAll(algorithm, problem)) {
     TUNE_ASSIGN_OR_RETURN(auto guesses, GuessesOf(problem.space));
-    if (guesses) points.push_back(*std::move(guesses));
+    const bool is_new =
+        guesses && std::find(points.begin(), points.end(), *guesses) == points.end();
+    if (is_new) points.push_back(*std::move(guesses));
   }
   problem.point_count = std::max(problem.point_count, points.size());
   const Value own_options = WithoutCommonOptions(search);

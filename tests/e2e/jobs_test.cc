@@ -36,6 +36,16 @@ Rows States(const TestFolder& folder) {
   return states;
 }
 
+TEST(Jobs, AJobWithTheNameOfADeletedOneHasItsOwnOutput) {
+  TestFolder folder;
+  const auto head = StartHead(folder);
+  for (const std::string said : {"one", "two", "three"}) {
+    EXPECT_EQ(Submit(folder, {"--name", "a"}, {"echo", said}).out, said + "\n");
+    EXPECT_EQ(RunTune(folder, {"logs", "a"}).out, said + "\n");
+    EXPECT_TRUE(Succeeded(RunTune(folder, {"delete", "a", "--yes"})));
+  }
+}
+
 TEST(Jobs, AProgramRunsOnceAndItsOutputAndExitStatusAreOurs) {
   TestFolder folder;
   const auto head = StartHead(folder);

@@ -169,6 +169,16 @@ TEST(Guess, ComesAfterThePoints) {
   }
 }
 
+TEST(Guess, IsNotTriedTwiceWhereItIsAmongThePoints) {
+  const SearchSpace space = Space(R"({"x": {"randint": [0, 4], "guess": 2}})");
+  const auto points = ReadPoints(*ParseJson(R"([{"x": 2}])"), space);
+  const auto searcher = MakeSearch(R"({"algorithm": "tpe"})", space, *points);
+  EXPECT_EQ(Text(searcher->Suggest(TrialNumber{0})), R"({"x":2})");
+  for (int64_t n = 1; n < 4; ++n) {
+    EXPECT_NE(Text(searcher->Suggest(TrialNumber{n})), R"({"x":2})") << n;
+  }
+}
+
 TEST(Guess, AGridIsGoneThroughWhollyAndInOrder) {
   const SearchSpace space = Space(R"({"n": {"randint": [0, 4], "guess": 2}})");
   for (const char* const search : {R"({"algorithm": "grid"})", R"({"algorithm": "auto"})"}) {

@@ -28,6 +28,18 @@ TEST(OutputLog, KeepsWhatComesAndMakesItsFolder) {
   EXPECT_EQ(ReadText(path), "one\ntwo\n");
 }
 
+TEST(OutputLog, KnowsWhenItsFolderWasRemovedOrAnotherTookItsPlace) {
+  const TempFolder folder;
+  OutputLog log(folder / "sweep/0/attempt_1.log");
+  EXPECT_FALSE(log.is_elsewhere()) << "nothing was printed yet";
+  log.Append("one\n");
+  EXPECT_FALSE(log.is_elsewhere());
+  std::filesystem::rename(folder / "sweep", folder / ".deleted-1");
+  EXPECT_TRUE(log.is_elsewhere());
+  OutputLog(folder / "sweep/0/attempt_1.log").Append("of another sweep\n");
+  EXPECT_TRUE(log.is_elsewhere());
+}
+
 TEST(OutputLog, AtItsLimitItIsCutAndSaysSoOnce) {
   const TempFolder folder;
   const std::string path = folder / "log";

@@ -45,6 +45,14 @@ TEST(SweepPlan, AStopAtTheLargestIterationIsNoEnd) {
   EXPECT_EQ(LongestTrial(*spec), std::nullopt);
 }
 
+TEST(SweepPlan, WhatEndsTheSweepByItsResultsIsLeftOut) {
+  for (const char* const until : {"regret: 0.01", "no_gain: 2"}) {
+    const SweepPlan plan = PlanOf(std::string(kSpace) +
+                                  "samples: 10\nsearch: {algorithm: gp}\nuntil: {" + until + "}\n");
+    EXPECT_EQ(plan.expected->total, 270) << until;
+  }
+}
+
 TEST(SweepPlan, FifoTrainsEverything) {
   const SweepPlan plan = PlanOf(std::string(kSpace) + "samples: 10\n");
   EXPECT_EQ(plan.trials, 10);

@@ -43,6 +43,14 @@ void OutputLog::TellLoss() {
   }
 }
 
+bool OutputLog::is_elsewhere() const {
+  struct stat opened = {};
+  struct stat named = {};
+  if (!file_.is_open() || fstat(file_.get(), &opened) != 0) return false;
+  return stat(path_.c_str(), &named) != 0 || named.st_ino != opened.st_ino ||
+         named.st_dev != opened.st_dev;
+}
+
 bool OutputLog::Open() {
   if (file_.is_open()) return true;
   std::error_code ignored;

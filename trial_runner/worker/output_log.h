@@ -19,6 +19,9 @@ class OutputLog {
  public:
   explicit OutputLog(std::string path) : path_(std::move(path)) {}
   const std::string& path() const { return path_; }
+  // Whether what was opened lies at the path no more: its sweep was deleted, and another one may
+  // have the name by now.
+  bool is_elsewhere() const;
   void Append(std::string_view text);
   // Bytes are missing, and the log does not say so yet.
   bool has_untold_loss() const { return lost_bytes_ > 0; }

@@ -117,8 +117,9 @@ void WorkerLoop::Do(const KeepOutput& effect) {
   std::vector<OutputLog> logs;
   for (const std::string& path : effect.paths) {
     std::vector<OutputLog>& open = found->second.logs;
-    const auto kept = std::find_if(open.begin(), open.end(),
-                                   [&path](const OutputLog& log) { return log.path() == path; });
+    const auto kept = std::find_if(open.begin(), open.end(), [&path](const OutputLog& log) {
+      return log.path() == path && !log.is_elsewhere();
+    });
     if (kept == open.end()) {
       logs.emplace_back(path);
     } else {

@@ -129,7 +129,8 @@ class Planner {
 
 // Searchers that learn would learn nothing from the values here: any configurations will do.
 Result<std::unique_ptr<Searcher>> Planner::MakePlayedSearcher() const {
-  const SearchProblem problem = ProblemOf(spec_, space_, spec_.samples, seed_);
+  SearchProblem problem = ProblemOf(spec_, space_, spec_.samples, seed_);
+  problem.needs_regret = false;
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Searcher> searcher, MakeSearcher(spec_.search, problem));
   if (!searcher->LearnsFromResults()) return searcher;
   return MakeSearcher(Value(), problem);
@@ -204,6 +205,8 @@ ExperimentSpec Planner::PlayedSpec(double share) const {
   played.limits.sweep_time.reset();
   played.limits.trial_time.reset();
   played.limits.no_progress.reset();
+  played.no_gain_max.reset();
+  played.regret_max.reset();
   std::erase_if(played.stop,
                 [](const StopCondition& stop) { return stop.metric != kIterationName; });
   // One that runs alone where none fits: the epochs are the same.
