@@ -231,6 +231,11 @@ Finding CheckJournal(const StoredExperiment& experiment, SqliteStore& store, Dat
     std::string message = difference.status().message();
     // The copy's path says nothing to anybody.
     if (message.starts_with(tables.path() + ": ")) message.erase(0, tables.path().size() + 2);
+    // Its own rows are as they were.
+    if (message.starts_with("from: ")) {
+      return Warning(item, "not looked at: " + Printable(message),
+                     "its results can be read; to go on, begin a new sweep");
+    }
     const bool has_remedy = message.find("go on from a backup") != std::string::npos;
     return Problem(item, Printable(message), has_remedy ? "" : kKeepCopy);
   }
