@@ -9,7 +9,8 @@
 //      checkpoints are those of the best results also where limits are known at the end alone; of
 //      combined schedulers the one that pauses does not hear a report by which another one stops
 //      the trial; of runs that are repeated a searcher hears of a limit what the runs break it by
-//      in the mean; schedulers take no finite value for a violation
+//      in the mean; schedulers take no finite value for a violation;
+//      failures that are alike end no sweep of which a trial reported in an earlier life
 //
 // Thread rule: constants.
 #pragma once

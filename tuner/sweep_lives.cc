@@ -31,7 +31,13 @@ void Sweep::On(const LifeEnded&) {
   active_before_ = active_before_ + (last_active_ - *life_start_);
   // After an end the cause may have been mended; a tuner's death mends nothing.
   const bool counts_on = options_.decision_version >= 12 && !has_ended_;
-  if (!counts_on) alike_failures_ = AlikeFailures();
+  if (counts_on) return;
+  alike_failures_ = AlikeFailures();
+  // Those that fail again are not all there is.
+  const bool has_success =
+      std::any_of(trials_.begin(), trials_.end(),
+                  [](const TrialRecord& trial) { return trial.has_reported_metric; });
+  if (has_success && options_.decision_version >= 14) alike_failures_.OnSuccess();
 }
 
 void Sweep::On(const LifeBegan&) {

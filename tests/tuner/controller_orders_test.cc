@@ -170,6 +170,31 @@ TEST(ControllerOrders, TheSchedulerHearsAgainThatNoTrialFollowsOnceAFailedOneIsR
   EXPECT_EQ(sweep.told.no_more_trials, 2);
 }
 
+// The cause was not mended: each fails once more, and none is left without its turn.
+TEST(ControllerOrders, FailuresThatAreRetriedAndAlikeEndNoSweepThatHasResults) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(6);
+  ControllerWorld world(spec);
+  WorkerId worker = world.Join(1);
+  world.Apply({world.NextReport(worker, kFirst, 0.5)});
+  world.Apply({world.End(worker, kFirst, Outcome::kCompleted)});
+  const auto fail_all = [&] {
+    for (int64_t number = 1; number < 6; ++number) {
+      ASSERT_TRUE(world.Running(worker).contains(TrialNumber{number})) << number;
+      world.Apply({world.End(worker, TrialNumber{number}, Outcome::kBadConfig, "no such file")});
+    }
+  };
+  fail_all();
+  ASSERT_TRUE(world.has_ended);
+  world.Recover();
+  world.Apply({TunerRestarted{}, ErroredRetried{}});
+  worker = world.Join(1);
+  fail_all();
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kFinished);
+  for (int64_t number = 1; number < 6; ++number) {
+    EXPECT_EQ(world.trials.at(TrialNumber{number}).status, TrialStatus::kError) << number;
+  }
+}
+
 TEST(ControllerOrders, WhatIsPausedForGoodDoesNotKeepTheSweepFromItsEnd) {
   Sweep sweep({Order::Kind::kResume, kFirst}, 9, 2);
   ControllerWorld& world = sweep.world;
