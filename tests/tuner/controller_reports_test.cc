@@ -189,7 +189,9 @@ TEST_F(ControllerReports, ATrialThatIsRetriedOnceTheMetricIsMendedReportsAnew) {
   while (count < 20'000 && Report(count, {{"loss", 1.0}}) == ReportAnswer::kContinue) ++count;
   End(Outcome::kStopped);
   ASSERT_EQ(Row().status, TrialStatus::kError);
-  world_->Apply({ErroredRetried{}});
+  world_->Recover();
+  world_->Apply({TunerRestarted{}, ErroredRetried{}});
+  worker_ = world_->Join(1);
   EXPECT_EQ(Report(1, {{"loss", 1.0}}), ReportAnswer::kContinue);
   EXPECT_EQ(Report(1, {{"value", 0.5}}), ReportAnswer::kContinue);
   EXPECT_EQ(Row().best_value, 0.5);
