@@ -108,6 +108,7 @@ double FirstReport() {
   const auto begin = SteadyClock::now();
   Program run(folder, "tune", {"run", "space.yaml", "--cluster", "cluster.yaml"});
   while (!fs::exists(folder / "tune.db")) usleep(1000);
+  WaitForRows(folder, "SELECT count(*) FROM sqlite_master WHERE name = 'reports'", {"1"});
   WaitForReports(folder, 1);
   const double took = SecondsSince(begin);
   run.Wait();
