@@ -70,12 +70,9 @@ int CostMain(int argc, char** argv) {
   weighed.name += "_per_second";
   weighed.search.Set("per", Value("seconds"));
   std::printf("function,searcher,seed,trial,seconds,regret\n");
-  for (const TestFunction& function : TestFunctions()) {
-    const bool is_named =
-        std::find(functions.begin(), functions.end(), function.name) != functions.end();
-    if (!functions.empty() && !is_named) continue;
+  for (const TestFunction* const function : FunctionsOf(TestFunctions(), functions)) {
     for (const Contender* const contender : {&plain, &weighed}) {
-      for (uint64_t seed = 0; seed < seeds; ++seed) RunOne(*contender, function, seed, seconds);
+      for (uint64_t seed = 0; seed < seeds; ++seed) RunOne(*contender, *function, seed, seconds);
     }
   }
   return 0;

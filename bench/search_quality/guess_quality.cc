@@ -116,10 +116,8 @@ int GuessMain(int argc, char** argv) {
   app.add_option("--trials", trials, "");
   CLI11_PARSE(app, argc, argv);
   std::printf("function,guess,seed,trial,regret\n");
-  for (const TestFunction& function : TestFunctions()) {
-    const bool is_named =
-        std::find(functions.begin(), functions.end(), function.name) != functions.end();
-    if (functions.empty() || is_named) RunFunction(ContenderOf(searcher), function, seeds, trials);
+  for (const TestFunction* const function : FunctionsOf(TestFunctions(), functions)) {
+    RunFunction(ContenderOf(searcher), *function, seeds, trials);
   }
   return 0;
 }

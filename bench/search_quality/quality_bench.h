@@ -94,11 +94,23 @@ double RunTrials(Searcher& searcher, const QualityPlan<Function>& plan,
 }
 
 template <typename Function>
-const Function& FunctionOf(const QualityBench<Function>& bench, const std::string& name) {
-  for (const Function& function : bench.functions) {
+const Function& FunctionOf(std::span<const Function> functions, const std::string& name) {
+  for (const Function& function : functions) {
     if (function.name == name) return function;
   }
   Refuse("no function '" + name + "'; `describe` lists them");
+}
+
+// Those of the names; all where none is given.
+template <typename Function>
+std::vector<const Function*> FunctionsOf(std::span<const Function> functions,
+                                         const std::vector<std::string>& names) {
+  std::vector<const Function*> chosen;
+  for (const std::string& name : names) chosen.push_back(&FunctionOf(functions, name));
+  for (const Function& function : functions) {
+    if (names.empty()) chosen.push_back(&function);
+  }
+  return chosen;
 }
 
 template <typename Function>
@@ -157,13 +169,10 @@ int QualityMain(const QualityBench<Function>& bench, int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
 
   if (describe->parsed()) Describe(bench);
-  if (answer->parsed()) AnswerLines(bench.answer(FunctionOf(bench, name), seed));
+  if (answer->parsed()) AnswerLines(bench.answer(FunctionOf(bench.functions, name), seed));
   if (!run->parsed()) return 0;
   for (const std::string& text : searchers) plan.contenders.push_back(ContenderOf(text));
-  for (const std::string& text : functions) plan.functions.push_back(&FunctionOf(bench, text));
-  if (functions.empty()) {
-    for (const Function& function : bench.functions) plan.functions.push_back(&function);
-  }
+  plan.functions = FunctionsOf(bench.functions, functions);
   Run(bench, plan);
   return 0;
 }
