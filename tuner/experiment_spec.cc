@@ -11,6 +11,7 @@
 #include "core/resource_text.h"
 #include "core/utf8.h"
 #include "trial_runner/trial_programs.h"
+#include "tuner/artifact_path.h"
 #include "tuner/search_problem.h"
 #include "tuner/spec_bounds.h"
 #include "tuner/spec_keys.h"
@@ -347,7 +348,7 @@ bool IsNameOfHead(std::string_view name) {
 
 Status CheckNewSweepName(std::string_view name) {
   TUNE_RETURN_IF_ERROR(CheckSweepName(name));
-  if (IsNameOfHead(name) || name.starts_with(".deleted-")) {
+  if (IsNameOfHead(name) || IsNameOfDeleted(name)) {
     return InvalidArgument("read \"" + std::string(name) +
                            "\", expected another name: tune keeps its own things there");
   }

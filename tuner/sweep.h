@@ -265,7 +265,7 @@ class Sweep {
   int64_t error_count_ = 0;
   AlikeFailures alike_failures_;  // Of this life of the sweep.
   int64_t max_concurrent_ = 0;
-  bool is_paused_ = false, is_waiting_said_ = false, is_learning_said_ = false;  // By command.
+  bool is_waiting_said_ = false, is_learning_said_ = false, is_paused_ = false;  // By command.
   int64_t learned_gpu_memory_ = 0;  // The most that an attempt was seen to use of a device.
   ReportPaces paces_;
   LaneSpeeds lane_speeds_;  // What workers are told from them changes nothing here.

@@ -123,7 +123,7 @@ TEST_F(HeadSweepsTest, AHeadThatBeginsRemovesWhatDeletesHaveSetAsideAndNothingEl
 }
 
 TEST_F(HeadSweepsTest, NoNewSweepHasTheNameOfAThingOfTheHeads) {
-  for (const char* const name : {"cluster", "page.address", "packages", ".deleted-1"}) {
+  for (const char* const name : {"cluster", "page.address", "packages", ".deleted-1", ".left-1"}) {
     EXPECT_EQ(TrySubmit(name).status().code(), StatusCode::kInvalidArgument) << name;
   }
 }

@@ -66,6 +66,11 @@ Result<std::string> SetLeftAside(const std::string& artifacts_dir, const std::st
   return has_trials ? SetAside(artifacts_dir, sweep, kLeftPrefix) : std::string();
 }
 
+std::string DescribeLeft(const std::string& sweep, const std::string& aside) {
+  return "what another sweep of the name " + sweep + " had left is now in " + aside +
+         ", and tune gc removes it";
+}
+
 std::vector<std::string> ListSetAside(const std::string& artifacts_dir) {
   std::vector<std::string> paths;
   std::error_code error;

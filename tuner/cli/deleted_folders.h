@@ -30,6 +30,9 @@ Result<std::string> SetDeletedAside(const std::string& artifacts_dir, const std:
 // nothing was left.
 Result<std::string> SetLeftAside(const std::string& artifacts_dir, const std::string& sweep);
 
+// What a person is told of it.
+std::string DescribeLeft(const std::string& sweep, const std::string& aside);
+
 // The paths of all folders of deleted sweeps.
 std::vector<std::string> ListSetAside(const std::string& artifacts_dir);
 

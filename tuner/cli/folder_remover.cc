@@ -28,8 +28,7 @@ Status FolderRemover::MakeWayFor(const std::string& sweep) {
   TUNE_ASSIGN_OR_RETURN(const std::string aside, SetLeftAside(artifacts_dir_, sweep));
   if (aside.empty()) return OkStatus();
   const std::lock_guard lock(mutex_);
-  lines_.push_back("what another sweep of the name " + sweep + " had left is now in " + aside +
-                   ", and tune gc removes it");
+  lines_.push_back(DescribeLeft(sweep, aside));
   return OkStatus();
 }
 

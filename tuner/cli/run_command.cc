@@ -108,9 +108,7 @@ Status MakeWayFor(const StoredExperiment& experiment, const std::string& db_path
   if (!CheckArtifactsAreOwn(db_path).ok()) return OkStatus();
   const Result<std::string> aside = SetLeftAside(ArtifactsDirOf(db_path), experiment.name);
   if (aside.ok()) {
-    if (!aside->empty())
-      Tell("what another sweep of the name " + experiment.name + " had left is now in " + *aside +
-           ", and tune gc removes it");
+    if (!aside->empty()) Tell(DescribeLeft(experiment.name, *aside));
     return OkStatus();
   }
   TUNE_RETURN_IF_ERROR(store.DeleteExperiment(experiment));
