@@ -466,7 +466,7 @@ def _present(stored: str, db: Path, sweep: str, trial: int) -> Path:
     """Where a stored path of a trial's is now: a database may be moved with its artifacts (tuner/artifact_path.h)."""
     within = f"/{sweep}/{trial}/"
     begin = stored.rfind(within)
-    if begin < 0 or "/.." in stored:
+    if begin < 0 or "/../" in stored or stored.endswith("/.."):
         return Path(stored)
     return Path(os.path.splitext(os.path.abspath(db))[0] + ".artifacts" + stored[begin:])
 
