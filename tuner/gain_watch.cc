@@ -27,4 +27,9 @@ void GainWatch::OnTrialEnded(TrialNumber trial, const LossPoint& losses, double 
   last_gain_ = trial;
 }
 
+std::string GainWatch::HowToGoOn(const std::string& sweep, int64_t samples) {
+  return "no more begin. To go on: tune resume " + sweep + " --samples N, with N above " +
+         std::to_string(samples);
+}
+
 }  // namespace tune

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/ids.h"
@@ -34,6 +35,8 @@ class GainWatch {
 
   // There were enough; what trials that still run come to changes nothing any more.
   bool is_over() const { return is_over_; }
+  // What a person does after it.
+  static std::string HowToGoOn(const std::string& sweep, int64_t samples);
   int64_t without_gain() const { return without_gain_; }
   TrialNumber last_gain() const { return last_gain_; }  // Below 0: none.
 

@@ -86,7 +86,8 @@ class Sweep {
   bool is_ending() const { return end_status_.has_value(); }
   bool is_being_stopped() const { return end_status_ == ExperimentStatus::kStopped; }
   bool has_ended() const { return has_ended_; }
-  const std::string& given_up() const { return given_up_; }  // No worker came: why.
+  const std::string& given_up() const { return given_up_; }        // No worker came: why.
+  const std::string& ended_early() const { return ended_early_; }  // Why, if it did or will.
   bool GivesOut() const { return !end_status_.has_value() && !sweep_over_; }
   int64_t max_concurrent() const { return max_concurrent_; }
   const ControllerOptions& options() const { return options_; }
@@ -229,6 +230,7 @@ class Sweep {
   void SendStart(const TrialRecord& trial, const GrantedRank& rank);
   StartAttempt StartMessage(const TrialRecord& trial, int64_t ends_seen) const;
   void SayIfExhausted();
+  void EndEarly(std::string why, const std::string& remedy);
   bool WaitsForPerson();
   void StopGiving(ExperimentStatus end_status);
 
@@ -255,12 +257,10 @@ class Sweep {
   std::map<TrialNumber, Configuration> suggestions_;
 
   std::vector<TrialRecord> trials_;  // By number.
-  // By state: those that wait, those that back off (when), and those that are PAUSED.
-  std::set<TrialNumber> waiting_;
+  // By state: those that wait, those that are PAUSED, and those that back off (when).
+  std::set<TrialNumber> waiting_, paused_;
   std::set<std::pair<Instant, TrialNumber>> backing_off_;
-  std::set<TrialNumber> paused_;
-  int64_t samples_ = 0;
-  int64_t trial_count_max_ = 0;
+  int64_t samples_ = 0, trial_count_max_ = 0;
   bool space_exhausted_ = false, no_more_trials_said_ = false;  // To the scheduler.
   int64_t error_count_ = 0;
   AlikeFailures alike_failures_;  // Of this life of the sweep.
@@ -286,7 +286,7 @@ class Sweep {
   Instant silence_due_ = kNever;  // No attempt is silent for too long before.
   std::optional<Instant> unplaceable_since_;
   std::string unplaceable_with_;  // What the workers had when it was last looked at.
-  std::string given_up_;
+  std::string given_up_, ended_early_;
 
   // During a step.
   SweepAnswer answer_;  // To what is applied.

@@ -301,12 +301,11 @@ void Sweep::NoteGain(const TrialRecord& trial) {
   const bool was_over = gain_.is_over();
   gain_.OnTrialEnded(trial.row.number, losses, violation, spec.no_gain_max);
   if (was_over || !gain_.is_over() || end_status_) return;
-  out_.actions.push_back(
-      Say{"until.no_gain: " + Counted(gain_.without_gain(), "trial") + " in a row " +
-          (gain_.last_gain().value < 0 ? "came to nothing"
-                                       : "ended without a better result than trial " +
-                                             std::to_string(gain_.last_gain().value)) +
-          "; no more begin. To go on: tune resume " + options_.name + " --samples N"});
+  EndEarly("until.no_gain: " + Counted(gain_.without_gain(), "trial") + " in a row " +
+               (gain_.last_gain().value < 0 ? "came to nothing"
+                                            : "ended without a better result than trial " +
+                                                  std::to_string(gain_.last_gain().value)),
+           GainWatch::HowToGoOn(options_.name, samples_));
 }
 
 void Sweep::Fail(TrialRecord& trial, const std::string& error) {
@@ -317,14 +316,14 @@ void Sweep::Fail(TrialRecord& trial, const std::string& error) {
   if (end_status_) return;
   const auto& failed_max = options_.spec.limits.failed_trials;
   if (failed_max && error_count_ >= *failed_max) {
-    out_.actions.push_back(
-        Say{"limits.failed_trials: " + Counted(error_count_, "trial") + " failed; the sweep ends"});
+    EndEarly("limits.failed_trials: " + Counted(error_count_, "trial") + " failed",
+             "the sweep ends");
     EndSweep(StopReason::kSweepLimit, true);
   } else if (all_fail_alike) {
-    out_.actions.push_back(Say{
+    EndEarly(
         "all " + std::to_string(alike_failures_.count()) +
-        " trials so far failed alike, before any report of " + options_.spec.metric +
-        "; the sweep ends. When the cause is mended: tune resume " + options_.name + " --errored"});
+            " trials so far failed alike, before any report of " + options_.spec.metric,
+        "the sweep ends. When the cause is mended: tune resume " + options_.name + " --errored");
     EndSweep(StopReason::kSweepLimit, true);
   }
 }

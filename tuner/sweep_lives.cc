@@ -100,6 +100,7 @@ void Sweep::ForgetStop() {
   if (end_status_ != ExperimentStatus::kStopped) return;
   end_status_.reset();
   end_reason_ = StopReason::kNone;
+  ended_early_.clear();
 }
 
 void Sweep::On(const SamplesExtended& event) {
@@ -107,6 +108,7 @@ void Sweep::On(const SamplesExtended& event) {
   samples_ = event.samples;
   trial_count_max_ = TrialCountOf(options_.spec, options_.space, samples_);
   no_more_trials_said_ = false;
+  if (!sweep_over_) ended_early_.clear();
   gain_.Restart();
   out_.experiment = ExperimentRow{status_, samples_, std::nullopt};
 }

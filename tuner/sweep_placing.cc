@@ -109,6 +109,7 @@ void Sweep::On(const NoMoreTold&) {
 
 // Fewer trials than were asked for: nothing new is left to try.
 void Sweep::SayIfExhausted() {
+  if (gain_.is_over()) return;  // It ends for another reason, which was said.
   const auto count = [this](int64_t samples) {
     return TrialCountOf(options_.spec, options_.space, samples);
   };
@@ -119,12 +120,18 @@ void Sweep::SayIfExhausted() {
   // A space without an end of points is never exhausted, but its constraints may leave too little
   // of it to be found.
   const bool is_found_no_more = space_exhausted_ && !Grid::OfAll(options_.space).ok();
-  out_.actions.push_back(Say{
-      is_found_no_more
-          ? "after " + after +
-                " the search found no further configuration that satisfies the constraints; "
-                "loosen them, or name configurations in points"
-          : "the search space is exhausted after " + after + ": every configuration was tried"});
+  if (is_found_no_more) {
+    return EndEarly("after " + after +
+                        " the search found no further configuration that satisfies the constraints",
+                    "loosen them, or name configurations in points");
+  }
+  EndEarly("the search space is exhausted after " + after + ": every configuration was tried", "");
+}
+
+// For who watches, and for who asks later.
+void Sweep::EndEarly(std::string why, const std::string& remedy) {
+  out_.actions.push_back(Say{why + (remedy.empty() ? "" : "; " + remedy)});
+  ended_early_ = std::move(why);
 }
 
 // By `until: {regret: ...}`.
@@ -135,11 +142,11 @@ bool Sweep::HasFoundEnough() {
   if (!expected) return false;
   gain_.OnRegret(*expected, *most);
   if (!gain_.is_over()) return false;
-  out_.actions.push_back(Say{
+  EndEarly(
       "until.regret: the best configuration of the space is expected to be better than the best "
       "trial by less than " +
-      ToJson(Value(*most)) + "; no more begin. To go on: tune resume " + options_.name +
-      " --samples N"});
+          ToJson(Value(*most)),
+      GainWatch::HowToGoOn(options_.name, samples_));
   return true;
 }
 
@@ -335,7 +342,9 @@ void Sweep::On(const StepEnded&) {
   has_ended_ = true;
   unplaceable_since_.reset();
   status_ = end_status_.value_or(ExperimentStatus::kFinished);
-  out_.experiment = ExperimentRow{status_, samples_, now_, given_up_};
+  const bool was_cut_off = status_ == ExperimentStatus::kInterrupted;
+  out_.experiment =
+      ExperimentRow{status_, samples_, now_, given_up_, was_cut_off ? "" : ended_early_};
   answer_.is_news = true;
 }
 

@@ -143,6 +143,8 @@ struct ExperimentRow {
   std::optional<Instant> finished_at;
   // Why it was interrupted, where its head does not try it again (Sweep::given_up).
   std::string given_up = {};
+  // Why it ended before all of its trials were tried (Sweep::ended_early).
+  std::string ended_early = {};
 };
 
 // ---- actions: effects, performed after the commit, each idempotent by its lease epoch or path

@@ -112,7 +112,7 @@ class Writer {
                  << row.speed.images_per_second << row.speed.report_count;
   }
   Writer& operator<<(const ExperimentRow& row) {
-    return *this << row.status << row.samples << row.finished_at << row.given_up;
+    return *this << row.status << row.samples << row.finished_at << row.given_up << row.ended_early;
   }
   // Which one it is, and what it holds.
   template <typename... Ts>

@@ -17,6 +17,7 @@ using testing::ControllerWorld;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 ExperimentSpec Limited(const char* limits, int64_t samples = 1) {
   ExperimentSpec spec = ControllerWorld::MakeSpec(samples);
@@ -185,7 +186,10 @@ TEST_F(ControllerLimits, SoManyTrialsWithoutAGainEndTheSweep) {
   EXPECT_LT(trial, 100u);
   EXPECT_THAT(world_->said,
               ElementsAre("until.no_gain: 3 trials in a row ended without a better result than "
-                          "trial 2; no more begin. To go on: tune resume sweep --samples N"));
+                          "trial 2; no more begin. To go on: tune resume sweep --samples N, with N "
+                          "above 500"));
+  EXPECT_EQ(world_->experiment.ended_early,
+            "until.no_gain: 3 trials in a row ended without a better result than trial 2");
   // In another life, which comes to the same by its journal.
   world_->Recover();
   EXPECT_FALSE(world_->controller().sweep().HasMoreToCreate());
@@ -212,10 +216,27 @@ TEST_F(ControllerLimits, TooLittleToBeGainedEndsTheSweep) {
   EXPECT_THAT(world_->said, ElementsAre(HasSubstr("until.regret: the best configuration of the "
                                                   "space is expected to be better than the best "
                                                   "trial by less than 0.05; no more begin")));
+  EXPECT_THAT(world_->experiment.ended_early, StartsWith("until.regret: "));
   world_->Recover();
   EXPECT_FALSE(world_->controller().sweep().HasMoreToCreate());
   world_->Apply({SamplesExtended{600}});
   EXPECT_TRUE(world_->controller().sweep().HasMoreToCreate()) << "who asks for more gets it";
+}
+
+// It has tried few of a space that is not exhausted.
+TEST_F(ControllerLimits, ASmallSpaceOfWhichTheRestIsNotTriedIsNotCalledExhausted) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(9);
+  spec.search = *ParseJson(R"({"algorithm": "grid"})");
+  spec.no_gain_max = 2;
+  spec.space = *ParseJson(R"({"x": {"choice": [1, 2, 3, 4, 5, 6, 7, 8, 9]}})");
+  Begin(spec);
+  for (int64_t trial = 0; !world_->has_ended && trial < 9; ++trial) {
+    Report(trial, 1, {{"value", 0.5}}, true);
+    world_->Apply({world_->End(worker_, TrialNumber{trial}, Outcome::kCompleted)});
+  }
+  ASSERT_TRUE(world_->has_ended);
+  EXPECT_THAT(world_->said, ElementsAre(HasSubstr("until.no_gain: 2 trials in a row")));
+  EXPECT_THAT(world_->experiment.ended_early, StartsWith("until.no_gain: "));
 }
 
 TEST_F(ControllerLimits, AReplayOfTheJournalLeadsToTheSameViolations) {

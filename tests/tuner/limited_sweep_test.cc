@@ -21,6 +21,7 @@
 #include "tuner/cli/importance_command.h"
 #include "tuner/cli/plot_command.h"
 #include "tuner/cli/results_command.h"
+#include "tuner/cli/status_command.h"
 #include "tuner/cli/why_command.h"
 #include "tuner/page/markdown_report.h"
 #include "tuner/page/sweep_summary.h"
@@ -259,6 +260,39 @@ TEST_F(LimitedSweep, AReportOfSeveralRunsRanksConfigurationsByTheirMeans) {
   EXPECT_THAT(lines[4], StartsWith("| 3 | 0.85 |"));
   EXPECT_THAT(lines[5], StartsWith("| 0 | 0.745 |"));
   EXPECT_THAT(lines[6], StartsWith("| 4 | 0.95 | - | 1 of 2 | feasible |"));
+}
+
+// By `until`, say: whoever looks later finds few trials, and why.
+TEST_F(LimitedSweep, WhyItEndedEarlyIsToldByStatusAndPage) {
+  Write({{0.9, 10}, {0.5, 10}});
+  {
+    const auto store = OpenStore(path_, Access::kWrite);
+    Transition end;
+    end.experiment = ExperimentRow{ExperimentStatus::kFinished, 4, kSampleStart, "",
+                                   "until.no_gain: 1 trial in a row came to nothing"};
+    ASSERT_TRUE(store->Commit(ExperimentId{1}, {2, kSampleStart, "[]"}, end).ok());
+  }
+  const RealClock clock;
+  const auto status = [&](OutputFormat format) {
+    auto options = OfDatabase<StatusOptions>(path_);
+    options.format = format;
+    const auto ask = [&](auto& out, auto& err) {
+      return StatusCommand(options, clock, nullptr, out, err);
+    };
+    return AnswerOf(ask).out;
+  };
+  EXPECT_THAT(status(OutputFormat::kTable),
+              StartsWith("s: FINISHED; ended early: until.no_gain: 1 trial in a row came to "
+                         "nothing\n"));
+  EXPECT_THAT(status(OutputFormat::kJson),
+              HasSubstr(R"("ended_early":"until.no_gain: 1 trial in a row came to nothing")"));
+  const auto database = OpenForQueries(path_);
+  ASSERT_TRUE(database.ok());
+  const auto sweep = FindSweep(**database, "s");
+  ASSERT_TRUE(sweep.ok());
+  const auto json = SummaryJson(**database, *sweep, clock);
+  ASSERT_TRUE(json.ok()) << json.status().message();
+  EXPECT_THAT(*json, HasSubstr(R"("ended_early":"until.no_gain: )"));
 }
 
 TEST_F(LimitedSweep, ThePageIsToldTheSame) {

@@ -215,6 +215,9 @@ std::string RenderSummary(const SweepSummary& summary) {
                               : "") +
       "\n";
   if (!summary.given_up.empty()) text += "given up        " + Printable(summary.given_up) + "\n";
+  if (!summary.ended_early.empty()) {
+    text += "ended early     " + Printable(summary.ended_early) + "\n";
+  }
   if (!summary.front.empty()) {
     text += "Pareto front    " + summary.front + ": " +
             ShellCommand("results", summary.name, summary.db_path) + " --best\n";

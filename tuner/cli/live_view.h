@@ -135,6 +135,7 @@ struct SweepSummary {
   std::string status;       // "FINISHED", "INTERRUPTED", "STOPPED".
   bool was_paused = false;  // By command, when it was interrupted.
   std::string given_up;     // Why it was interrupted, where it waited as long as it may.
+  std::string ended_early;  // Why, where not all of its trials were tried.
   int64_t experiment = 0;
   int64_t trial_count = 0;
   int64_t failed_count = 0;

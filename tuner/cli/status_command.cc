@@ -281,6 +281,7 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   } else if (sweep.status == "INTERRUPTED") {
     head += "; go on with: " + status.resume_command;
   }
+  if (!sweep.ended_early.empty()) head += "; ended early: " + Printable(sweep.ended_early);
   std::vector<std::string> lines = {head};
   lines.push_back("metric     " + Printable(DescribeObjectives(sweep.objectives)) + ", scheduler " +
                   Printable(sweep.scheduler) + ", seed " + sweep.seed);
@@ -351,22 +352,15 @@ StyledLine Styled(const std::string& line, bool is_head, const std::string& swee
       .Add(line.size() > kLabel ? line.substr(kLabel) : "");
 }
 
-Value DevicesValue(const std::vector<DeviceStatus>& devices) {
+template <typename Items, typename ToText>
+Value ListOf(const Items& items, ToText to_text) {
   Value list = Value::MakeList();
-  for (const DeviceStatus& device : devices) list.AsList().push_back(ToValue(device));
+  for (const auto& item : items) list.AsList().push_back(to_text(item));
   return list;
 }
 
 Value LinesValue(const std::vector<std::string>& lines) {
-  Value list = Value::MakeList();
-  for (const std::string& line : lines) list.AsList().emplace_back(line);
-  return list;
-}
-
-std::vector<std::string> DoubtLines(const std::vector<Doubt>& doubts) {
-  std::vector<std::string> lines;
-  for (const Doubt& doubt : doubts) lines.push_back(Describe(doubt));
-  return lines;
+  return ListOf(lines, [](const std::string& line) { return Value(line); });
 }
 
 Value RungsValue(const std::vector<RungCounts>& rungs) {
@@ -416,7 +410,8 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
                  "note",
                  "trials_max",
                  "changes",
-                 "ahead_of_checkpoints"});
+                 "ahead_of_checkpoints",
+                 "ended_early"});
   printer.Row({sweep.name,
                sweep.status,
                sweep.metric,
@@ -439,15 +434,16 @@ void PrintRow(const StatusOptions& options, const SweepStatus& status, std::ostr
                static_cast<int64_t>(status.workers.size()),
                FormatInstant(Instant{sweep.created_us}),
                sweep.finished_us ? Value(FormatInstant(Instant{*sweep.finished_us})) : Value(),
-               DevicesValue(status.devices),
+               ListOf(status.devices, [](const DeviceStatus& device) { return ToValue(device); }),
                LinesValue(status.lanes),
                status.hour_bytes ? Value(*status.hour_bytes) : Value(),
-               LinesValue(DoubtLines(status.doubts)),
+               ListOf(status.doubts, [](const Doubt& doubt) { return Value(Describe(doubt)); }),
                TagsValue(sweep.labels.tags),
                sweep.labels.note,
                status.trial_count_max >= 0 ? Value(status.trial_count_max) : Value(),
                LinesValue(status.changes),
-               ToValue(status.ahead)});
+               ToValue(status.ahead),
+               sweep.ended_early});
   printer.End();
 }
 

@@ -309,6 +309,7 @@ Result<SweepSummary> StoredSnapshots::ReadSummary(Database& database, const Foun
   summary.metric = sweep.metric;
   summary.status = sweep.status;
   summary.given_up = sweep.given_up;
+  summary.ended_early = sweep.ended_early;
   summary.experiment = sweep.id;
   summary.mode = sweep.direction();
   summary.repeat = sweep.repeat;

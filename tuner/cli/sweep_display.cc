@@ -44,6 +44,9 @@ class SweepDisplay::State {
         status == ExperimentStatus::kRunning ? ExperimentStatus::kInterrupted : status);
     summary.was_paused = view_.is_paused();
     summary.given_up = view_.sweep().given_up();
+    const bool was_cut_off =
+        status != ExperimentStatus::kFinished && status != ExperimentStatus::kStopped;
+    if (!was_cut_off) summary.ended_early = view_.sweep().ended_early();
     summary.experiment = experiment_.id.value;
     summary.mode = view_.options().spec.mode;
     summary.repeat = RepeatCount(view_.options().spec.search);

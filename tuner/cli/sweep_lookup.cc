@@ -114,20 +114,29 @@ Status TakeLabels(Database& database, std::vector<FoundSweep>& sweeps) {
   }
 }
 
-// Likewise.
-Status TakeGivenUp(Database& database, std::vector<FoundSweep>& sweeps) {
-  static constexpr char kGivenUpSql[] =
-      "SELECT id, given_up FROM experiment_rows WHERE given_up <> '' ORDER BY id";
+// Likewise: one text of each sweep that has it, in a column that databases have since a version.
+Status TakeTexts(Database& database, const char* sql, int64_t since, std::string FoundSweep::*text,
+                 std::vector<FoundSweep>& sweeps) {
   TUNE_ASSIGN_OR_RETURN(const int64_t version, database.QueryInt("PRAGMA user_version"));
-  if (version < kGivenUpSince) return OkStatus();
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kGivenUpSql));
+  if (version < since) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(sql));
   auto sweep = sweeps.begin();
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) return OkStatus();
     while (sweep != sweeps.end() && sweep->id < row->Int(0)) ++sweep;
-    if (sweep != sweeps.end() && sweep->id == row->Int(0)) sweep->given_up = row->Text(1);
+    if (sweep != sweeps.end() && sweep->id == row->Int(0)) (*sweep).*text = row->Text(1);
   }
+}
+
+Status TakeEnds(Database& database, std::vector<FoundSweep>& sweeps) {
+  static constexpr char kGivenUpSql[] =
+      "SELECT id, given_up FROM experiment_rows WHERE given_up <> '' ORDER BY id";
+  static constexpr char kEndedEarlySql[] =
+      "SELECT id, ended_early FROM experiment_rows WHERE ended_early <> '' ORDER BY id";
+  TUNE_RETURN_IF_ERROR(
+      TakeTexts(database, kGivenUpSql, kGivenUpSince, &FoundSweep::given_up, sweeps));
+  return TakeTexts(database, kEndedEarlySql, kEndedEarlySince, &FoundSweep::ended_early, sweeps);
 }
 
 }  // namespace
@@ -172,7 +181,7 @@ Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
     if (sweep.status == "RUNNING" && !sweep.is_told() && !has_tuner) sweep.status = "INTERRUPTED";
   }
   TUNE_RETURN_IF_ERROR(TakeLabels(database, sweeps));
-  TUNE_RETURN_IF_ERROR(TakeGivenUp(database, sweeps));
+  TUNE_RETURN_IF_ERROR(TakeEnds(database, sweeps));
   return sweeps;
 }
 

@@ -42,6 +42,7 @@ struct FoundSweep {
   SweepLabels labels;
   // Why one that is INTERRUPTED is not tried again by its head; empty: it is, or it is no head's.
   std::string given_up;
+  std::string ended_early;  // Why it ended before all of its trials were tried.
 
   Mode direction() const { return mode == "min" ? Mode::kMin : Mode::kMax; }
   // Whether configurations are compared by the means of their runs.

@@ -455,9 +455,23 @@ constexpr char kVersion15[] =
     " END;"
     "PRAGMA user_version = 15;";
 
-constexpr const char* kMigrations[] = {kVersion1,  kVersion2,  kVersion3,  kVersion4,  kVersion5,
-                                       kVersion6,  kVersion7,  kVersion8,  kVersion9,  kVersion10,
-                                       kVersion11, kVersion12, kVersion13, kVersion14, kVersion15};
+// Why a sweep ended before all of its trials were tried; empty: it has them all, or has not ended.
+constexpr char kVersion16[] =
+    "ALTER TABLE experiment_rows ADD COLUMN ended_early TEXT NOT NULL DEFAULT '';"
+    "DROP VIEW experiments;"
+    "CREATE VIEW experiments AS SELECT"
+    "  id, name, metric, mode, status,"
+    "  CASE WHEN seed >= 0 THEN seed ELSE printf('%u', seed) END AS seed,"
+    "  samples, coalesce(present_spec, spec) AS spec,"
+    "  " TUNE_ISO_TIME("created_us") " AS created_at,"
+    "  " TUNE_ISO_TIME("finished_us") " AS finished_at,"
+    "  scheduler, base_dir, provenance, decision_version, note, tags, given_up, ended_early"
+    "  FROM experiment_rows;"
+    "PRAGMA user_version = 16;";
+
+constexpr const char* kMigrations[] = {
+    kVersion1, kVersion2,  kVersion3,  kVersion4,  kVersion5,  kVersion6,  kVersion7,  kVersion8,
+    kVersion9, kVersion10, kVersion11, kVersion12, kVersion13, kVersion14, kVersion15, kVersion16};
 
 }  // namespace
 

@@ -22,6 +22,7 @@ inline constexpr int64_t kLabelsSince = 10;             // experiments.note and 
 inline constexpr int64_t kGivenUpSince = 12;            // experiments.given_up.
 inline constexpr int64_t kChangesSince = 13;            // changes.
 inline constexpr int64_t kDevicesOfAttemptsSince = 10;  // attempts.devices.
+inline constexpr int64_t kEndedEarlySince = 16;         // experiments.ended_early.
 inline constexpr int64_t kLeftStoragesSince = 15;       // left_storage_rows.
 
 // Brings a database opened for writing up to date, and into WAL mode. kFailedPrecondition when a

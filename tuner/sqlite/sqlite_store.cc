@@ -418,10 +418,10 @@ Status SqliteStore::WriteWorker(ExperimentId experiment, const WorkerRow& row) {
 
 Status SqliteStore::WriteExperiment(ExperimentId experiment, const ExperimentRow& row) {
   static constexpr char kUpdateExperimentSql[] =
-      "UPDATE experiment_rows SET status = ?2, samples = ?3, finished_us = ?4, given_up = ?5"
-      " WHERE id = ?1";
+      "UPDATE experiment_rows SET status = ?2, samples = ?3, finished_us = ?4, given_up = ?5,"
+      " ended_early = ?6 WHERE id = ?1";
   return database_->Run(kUpdateExperimentSql, experiment.value, ExperimentStatusName(row.status),
-                        row.samples, Us(row.finished_at), row.given_up);
+                        row.samples, Us(row.finished_at), row.given_up, row.ended_early);
 }
 
 // ---- ids

@@ -27,6 +27,7 @@ export interface Summary {
   best: Best | null;
   why_no_best: string | null; // Where `best` is null.
   feasible: string[]; // Limits on results.
+  ended_early: string; // Why it ended before all of its trials were tried; else empty.
   none_feasible: string; // That what is best keeps them not; else empty.
   job: { state: string; reason: string; exit_status: number | null; command: string; owner: string } | null; // Null of a sweep.
   note: string; // What a person wrote.

@@ -72,6 +72,7 @@ export function Overview({ sweep, course, want }: { sweep: Sweep; course: Course
           : sweep.best
             ? <div>best: trial {sweep.best.number}, {sweep.metric} <strong>{shown(sweep.best.value)}</strong> at iteration {sweep.best.iteration}</div>
             : <div class="soft">best: none, {sweep.why_no_best}</div>}
+        {sweep.ended_early && <p class="soft">ended early: {sweep.ended_early}</p>}
         {sweep.none_feasible && <p class="doubt" role="status">{sweep.none_feasible}</p>}
         {sweep.feasible.length > 0 && !sweep.none_feasible && sweep.best && <div class="soft">limits kept: {sweep.feasible.join(" and ")}</div>}
         {isLiving(sweep) && !sweep.counts.RUNNING && (sweep.counts.PAUSED ?? 0) > 0 && (
