@@ -8,6 +8,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/checkpoint_on_disk.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/compare_command.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/durable_checkpoints.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/expected_best.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/found_job.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/head_retention.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/importance_command.cc

@@ -52,6 +52,7 @@ class TrialResult:
         self.attempts: int = row["attempts"]
         self.run_seconds: Optional[float] = row["run_seconds"]
         self.error: Optional[str] = row["error"]
+        self.expected: Optional[float] = None  # Of sweep.expected_best: what its configuration should come to.
         self.mean: Optional[float] = None  # Of sweep.best, with `repeat`: of all runs of its configuration.
         self._checkpoint: Optional[str] = row["checkpoint"]
 
@@ -129,6 +130,21 @@ class Sweep:
         best = self.trial(numbers[0])
         runs = _program.ask_json(["best", self.name, *self._db()])[0].get("runs")
         best.mean = runs["mean"] if runs else None
+        return best
+
+    @property
+    def expected_best(self) -> TrialResult:
+        """The best trial by what a model of all results expects of its configuration, which is `expected`.
+
+        Under noise the best result is often a lucky one. SweepError: there are several objectives, or fewer than ten
+        trials that were neither stopped nor failed.
+        """
+        try:
+            told = _program.ask_json(["best", self.name, "--expected", *self._db()])[0]
+        except TuneError as error:
+            raise SweepError(str(error)) from None
+        best = self.trial(told["trial"])
+        best.expected = told["expected"]["value"]
         return best
 
     @property

@@ -217,6 +217,15 @@ class AnObjective(SweepCase):
         self.assertAlmostEqual(sweep.best.mean, sum(values) / 3)
         self.assertIn("(mean of its configuration's runs ", repr(sweep.best))
 
+    def test_is_chosen_by_what_is_expected_of_it(self):
+        sweep = self.run_sweep(number, samples=12)
+        best = sweep.expected_best
+        self.assertEqual(best.config, sweep.best.config)
+        self.assertAlmostEqual(best.expected, best.value, delta=0.05)
+        self.assertIsNone(sweep.best.expected)
+        with self.assertRaisesRegex(tune.SweepError, "from 10 trials that were neither stopped nor failed; there are 3"):
+            self.run_sweep(number, samples=3).expected_best
+
     def test_saves_checkpoints_by_a_function(self):
         best = self.run_sweep(that_saves, mode="max").best
         self.assertEqual(best.value, 4)

@@ -6,6 +6,8 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/json.h"
 #include "tests/tuner/answer.h"
@@ -40,7 +42,7 @@ TEST_F(BestTest, BestTellsTrialConfigurationAndCheckpoint) {
       R"({"experiment":"second","trial":0,"status":"TERMINATED","metric":"val_accuracy","value":0.75,)"
       R"("iteration":2,"config":{"lr":0.1,"batch_size":32,"optimizer":{"kind":"adam"},"augment":true},)"
       R"("checkpoint":"/a/s/0/checkpoint_2","checkpoint_iteration":2,"test":null,"runs":null,"earlier_configs":0,)"
-      R"("feasible":null,"violation":null})");
+      R"("feasible":null,"violation":null,"expected":null})");
 }
 
 TEST(Best, IsTheLowestWhereLessIsBetterAndTheEarliestOfEquals) {
@@ -63,6 +65,89 @@ TEST(Best, IsTheLowestWhereLessIsBetterAndTheEarliestOfEquals) {
   const auto options = OfDatabase<BestOptions>(path);
   EXPECT_THAT(Best(options).out,
               AllOf(HasSubstr("best trial     s/1 "), HasSubstr("checkpoint     none")));
+}
+
+class ExpectedBestTest : public testing::Test {
+ protected:
+  // A trial for each pair of lr and value; of the last one the value is a stroke of luck.
+  void Write(const std::vector<std::pair<double, double>>& trials, const std::string& rest = "") {
+    const auto store = OpenStore(path_);
+    NewExperiment wanted = SampleExperiment("s");
+    wanted.metric = "acc";
+    wanted.spec = R"({"name":"s","metric":"acc","mode":"max","samples":4)" + rest +
+                  R"(,"space":{"lr":{"uniform":[0,1]}}})";
+    const auto experiment = store->CreateExperiment(wanted);
+    ASSERT_TRUE(experiment.ok()) << experiment.status().message();
+    Transition rows;
+    for (size_t i = 0; i < trials.size(); ++i) {
+      NewTrialRow& row = rows.new_trials.emplace_back(SampleTrial(static_cast<int64_t>(i)));
+      row.configuration = Configuration();
+      row.configuration.Set("lr", Value(trials[i].first));
+      row.trial.status = TrialStatus::kTerminated;
+      row.trial.stop_reason = StopReason::kCompleted;
+      row.trial.iterations = 1;
+      row.trial.best_value = row.trial.last_value = trials[i].second;
+      row.trial.best_iteration = 1;
+      rows.reports.push_back(SampleReport(static_cast<int64_t>(i), 1, 1, trials[i].second));
+    }
+    ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
+  }
+  Answer Ask(OutputFormat format = OutputFormat::kTable, bool with_failed = false) const {
+    auto options = OfDatabase<BestOptions>(path_);
+    options.by_expectation = true;
+    options.with_failed = with_failed;
+    options.format = format;
+    return Best(options);
+  }
+
+  TempFolder folder_;
+  std::string path_ = folder_ / "tune.db";
+};
+
+// Accuracy falls with the distance from 0.5, a little up and down; at 0.95 one trial was lucky
+// among two that were not.
+std::vector<std::pair<double, double>> WithOneLucky() {
+  std::vector<std::pair<double, double>> trials;
+  for (int i = 0; i < 16; ++i) {
+    const double lr = 0.1 + 0.05 * i;
+    trials.emplace_back(lr, 0.9 - (lr - 0.5) * (lr - 0.5) + (i % 2 == 0 ? 0.02 : -0.02));
+  }
+  trials.insert(trials.end(), {{0.94, 0.68}, {0.96, 0.69}, {0.93, 0.71}, {0.95, 0.95}});
+  return trials;
+}
+
+TEST_F(ExpectedBestTest, IsNotTheLuckyOne) {
+  Write(WithOneLucky());
+  EXPECT_THAT(Best(OfDatabase<BestOptions>(path_)).out, HasSubstr("best trial     s/19 "));
+  const Answer answer = Ask();
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(answer.out,
+              AllOf(HasSubstr("best           by what is expected, not by what was "
+                              "reported\n"),
+                    HasSubstr("expected       acc = 0.8"), HasSubstr("; from 20 trials\n")));
+  const Result<Value> list = ParseJson(Ask(OutputFormat::kJson).out);
+  ASSERT_TRUE(list.ok());
+  const Value& row = list->AsList().at(0);
+  EXPECT_NEAR(row.Find("config")->Find("lr")->AsDouble(), 0.5, 0.16);
+  const Value& expected = *row.Find("expected");
+  EXPECT_NEAR(expected.Find("value")->AsDouble(), 0.9, 0.05);
+  EXPECT_LE(expected.Find("low")->AsDouble(), expected.Find("value")->AsDouble());
+  EXPECT_LE(expected.Find("value")->AsDouble(), expected.Find("high")->AsDouble());
+}
+
+TEST_F(ExpectedBestTest, NeedsSomeTrials) {
+  Write({{0.1, 0.5}, {0.2, 0.6}});
+  const Answer answer = Ask();
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("from 10 trials that were neither stopped nor failed; there "
+                                    "are 2\n"));
+}
+
+TEST_F(ExpectedBestTest, HasNoFailedTrials) {
+  Write(WithOneLucky());
+  const Answer answer = Ask(OutputFormat::kTable, true);
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("--expected with --with-failed"));
 }
 
 TEST(Best, HasTheCheckpointOfTheAttemptThatReportedIt) {

@@ -145,6 +145,8 @@ void AddBest(Commands& commands) {
   command->add_option("--export", best->export_dir, "A folder for its weights and configuration")
       ->type_name("DIR");
   command->add_flag("--with-failed", best->with_failed, "A trial that failed may be the best");
+  command->add_flag("--expected", best->by_expectation,
+                    "By what is expected of each configuration, and not by the luckiest result");
   AddFormat(command, best->format);
   commands.Bind(command, [best = best](const Invocation& invocation) {
     best->db_path = invocation.db_path;

@@ -12,6 +12,7 @@
 #include "tuner/artifact_path.h"
 #include "tuner/cli/checkpoint_on_disk.h"
 #include "tuner/cli/complain.h"
+#include "tuner/cli/expected_best.h"
 #include "tuner/cli/live_view.h"
 #include "tuner/cli/stored_checkpoint.h"
 #include "tuner/cli/stored_doubts.h"
@@ -76,28 +77,50 @@ std::string TestLine(const BestModel& model) {
          ": the scores that the trial reported are of another epoch's weights\n";
 }
 
+// Null where it was not asked for.
+Value ExpectedCell(const std::optional<ExpectedBest>& expected) {
+  if (!expected) return Value();
+  Value cell = Value::MakeMap();
+  cell.Set("value", expected->value);
+  cell.Set("low", expected->low);
+  cell.Set("high", expected->high);
+  cell.Set("trials", static_cast<int64_t>(expected->trial_count));
+  return cell;
+}
+
+std::string ExpectedLine(const std::optional<ExpectedBest>& expected, const FoundSweep& sweep) {
+  if (!expected) return "";
+  return "expected       " + Printable(sweep.metric) + " = " + ShortNumber(expected->value) +
+         ", in two of three cases " + ShortNumber(expected->low) + " to " +
+         ShortNumber(expected->high) + "; from " + std::to_string(expected->trial_count) +
+         " trials\n";
+}
+
 void Print(const BestOptions& options, const FoundSweep& sweep, const BestTrial& best,
-           const BestModel& model, std::ostream& out) {
+           const std::optional<ExpectedBest>& expected, const BestModel& model, std::ostream& out) {
   if (options.format != OutputFormat::kTable) {
     RowPrinter printer(options.format, options.width, out);
     printer.Begin({"experiment", "trial", "status", "metric", "value", "iteration", "config",
                    "checkpoint", "checkpoint_iteration", "test", "runs", "earlier_configs",
-                   "feasible", "violation"});
+                   "feasible", "violation", "expected"});
     printer.Row({sweep.name, best.number, best.status, sweep.metric, best.value, best.iteration,
                  best.config, CheckpointCell(best),
                  best.checkpoint_path.empty() ? Value() : Value(best.checkpoint_iteration),
                  TestCell(model), RunsCell(best), best.earlier_configs, FeasibleCell(best),
-                 ViolationCell(best)});
+                 ViolationCell(best), ExpectedCell(expected)});
     printer.End();
     return;
   }
+  if (expected) out << "best           by what is expected, not by what was reported\n";
   if (best.runs) {
-    out << "best           the configuration with the best mean: " << Describe(*best.runs) << "\n";
+    out << (expected ? "its runs       " : "best           the configuration with the best mean: ")
+        << Describe(*best.runs) << "\n";
   }
   out << (best.runs ? "its best run   " : "best trial     ") << Printable(sweep.name) << "/"
       << best.number << " (" << best.status << ")\n"
       << "value          " << Printable(sweep.metric) << " = " << ShortNumber(best.value)
       << " at iteration " << best.iteration << "\n"
+      << ExpectedLine(expected, sweep)
       << (best.violation ? "limits         " + DescribeViolation(*best.violation) + "\n" : "")
       << TestLine(model) << "configuration  " << DescribeConfig(best.config) << "\n";
   if (best.earlier_configs > 0) {
@@ -227,6 +250,23 @@ Result<std::string> Export(const BestOptions& options, const FoundSweep& sweep,
   return exported;
 }
 
+// `expected`: where it was asked for.
+Result<std::optional<BestTrial>> Choose(const BestOptions& options, Database& database,
+                                        const FoundSweep& sweep,
+                                        std::optional<ExpectedBest>& expected) {
+  if (!options.by_expectation) {
+    return FindBestTrial(database, sweep,
+                         options.with_failed ? FailedTrials::kCount : FailedTrials::kLeaveOut);
+  }
+  if (options.with_failed) {
+    return InvalidArgument(
+        "--expected with --with-failed: nothing is expected of trials that failed; use one");
+  }
+  TUNE_ASSIGN_OR_RETURN(expected, FindExpectedBest(database, sweep));
+  TUNE_ASSIGN_OR_RETURN(BestTrial best, FindTrialAsBest(database, sweep, expected->trial));
+  return std::optional<BestTrial>(std::move(best));
+}
+
 }  // namespace
 
 int BestCommand(const BestOptions& options, const ModelExporter& export_food11, std::ostream& out,
@@ -242,8 +282,8 @@ int BestCommand(const BestOptions& options, const ModelExporter& export_food11, 
                         ShellCommand("results", sweep->name, options.db_path) + " --best"),
                     err);
   }
-  const Result<std::optional<BestTrial>> best = FindBestTrial(
-      **database, *sweep, options.with_failed ? FailedTrials::kCount : FailedTrials::kLeaveOut);
+  std::optional<ExpectedBest> expected;
+  const Result<std::optional<BestTrial>> best = Choose(options, **database, *sweep, expected);
   if (!best.ok()) return Complain(best.status(), err);
   if (!best->has_value()) {
     return Complain(NotFound(NoBestIn(**database, *sweep)), err);
@@ -260,7 +300,7 @@ int BestCommand(const BestOptions& options, const ModelExporter& export_food11, 
     }
     err << "\n";
   }
-  Print(options, *sweep, **best, *model, out);
+  Print(options, *sweep, **best, expected, *model, out);
   const std::string warning = WarningOf(*sweep, **best);
   if (!warning.empty()) err << "warning: " << Printable(warning) << "\n";
   const Status status = PrintDoubts(**database, sweep->id, err);

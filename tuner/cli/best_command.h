@@ -21,7 +21,8 @@ struct BestOptions {
   std::string name;  // "": the latest sweep.
   std::string
       export_dir;  // "": only say which it is. A folder that is there already must be empty.
-  bool with_failed = false;  // A trial in ERROR may be the best.
+  bool with_failed = false;     // A trial in ERROR may be the best.
+  bool by_expectation = false;  // By what is expected of configurations (expected_best.h).
   OutputFormat format = OutputFormat::kTable;
   size_t width = 0;  // The terminal's; 0: none.
 };

@@ -127,6 +127,7 @@ Result<std::vector<WeighedTrial>> ReadWeighedTrials(Database& database, const Fo
     TUNE_ASSIGN_OR_RETURN(trial.configuration, Configuration::FromFlat(flat));
     trial.best_value = row->OptionalReal(1);
     trial.has_failed = row->Text(2) == "ERROR";
+    trial.is_over = row->Text(2) == "TERMINATED";
     trial.id = row->Int(4);
     trial.iterations = row->Int(5);
     trial.number = row->Int(7);

@@ -25,6 +25,7 @@ struct WeighedTrial {
   int64_t number = 0;
   Configuration configuration;
   bool has_failed = false;
+  bool is_over = false;  // And has not failed.
   bool was_stopped = false;  // By the scheduler, or paused by it.
   int64_t iterations = 0;
   std::optional<double> best_value;

@@ -410,32 +410,13 @@ Status TakeCheckpoint(Database& database, const FoundSweep& sweep, int64_t attem
   return OkStatus();
 }
 
-}  // namespace
-
-Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep,
-                                               FailedTrials failed) {
+// Of `best`, whose row was taken.
+Status TakeConfigAndCheckpoint(Database& database, const FoundSweep& sweep, BestTrial& best) {
   static constexpr char kConfigSql[] =
       "SELECT " TUNE_CONFIG_OF_BEST_SQL("nested") ", (SELECT min(b.attempt) FROM report_rows AS b"
       "   WHERE b.trial = t.id AND b.iteration = t.best_iteration AND b.value = t.best_value),"
       " " TUNE_EARLIER_CONFIGS_SQL
       " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id WHERE t.id = ?1";
-  BestTrial best;
-  bool is_there = false;
-  if (sweep.has_means()) {
-    TUNE_ASSIGN_OR_RETURN(auto ranked, ReadConfigurationRuns(database, sweep, failed));
-    if (ranked.empty()) return std::optional<BestTrial>();
-    best.runs = std::move(ranked.front());
-    const std::string which = "number = " + std::to_string(best.runs->best_trial);
-    TUNE_ASSIGN_OR_RETURN(Statement row, database.Prepare(BestTrialSql(sweep.direction(), which,
-                                                                       sweep.has_limits())));
-    TUNE_ASSIGN_OR_RETURN(is_there, TakeBest(row, sweep.id, best));
-  } else {
-    TUNE_ASSIGN_OR_RETURN(
-        const KeptStatement row,
-        database.Kept(BestOfAllSql(sweep.direction(), failed, sweep.has_limits())));
-    TUNE_ASSIGN_OR_RETURN(is_there, TakeBest(*row, sweep.id, best));
-  }
-  if (!is_there) return std::optional<BestTrial>();
   TUNE_ASSIGN_OR_RETURN(const KeptStatement config, database.Kept(kConfigSql));
   config->BindAll(best.id);
   TUNE_ASSIGN_OR_RETURN(const bool has_config, config->Step());
@@ -445,8 +426,52 @@ Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSw
     attempt = config->OptionalInt(1).value_or(1);
     best.earlier_configs = config->Int(2);
   }
-  TUNE_RETURN_IF_ERROR(TakeCheckpoint(database, sweep, attempt, best));
+  return TakeCheckpoint(database, sweep, attempt, best);
+}
+
+Result<bool> TakeRowOf(Database& database, const FoundSweep& sweep, int64_t number,
+                       BestTrial& best) {
+  TUNE_ASSIGN_OR_RETURN(Statement row, database.Prepare(BestTrialSql(
+                                           sweep.direction(), "number = " + std::to_string(number),
+                                           sweep.has_limits())));
+  return TakeBest(row, sweep.id, best);
+}
+
+}  // namespace
+
+Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep,
+                                               FailedTrials failed) {
+  BestTrial best;
+  bool is_there = false;
+  if (sweep.has_means()) {
+    TUNE_ASSIGN_OR_RETURN(auto ranked, ReadConfigurationRuns(database, sweep, failed));
+    if (ranked.empty()) return std::optional<BestTrial>();
+    best.runs = std::move(ranked.front());
+    TUNE_ASSIGN_OR_RETURN(is_there, TakeRowOf(database, sweep, best.runs->best_trial, best));
+  } else {
+    TUNE_ASSIGN_OR_RETURN(
+        const KeptStatement row,
+        database.Kept(BestOfAllSql(sweep.direction(), failed, sweep.has_limits())));
+    TUNE_ASSIGN_OR_RETURN(is_there, TakeBest(*row, sweep.id, best));
+  }
+  if (!is_there) return std::optional<BestTrial>();
+  TUNE_RETURN_IF_ERROR(TakeConfigAndCheckpoint(database, sweep, best));
   return std::optional<BestTrial>(std::move(best));
+}
+
+Result<BestTrial> FindTrialAsBest(Database& database, const FoundSweep& sweep, int64_t number) {
+  BestTrial best;
+  TUNE_ASSIGN_OR_RETURN(const bool is_there, TakeRowOf(database, sweep, number, best));
+  if (!is_there) return NotFound(sweep.name + ": there is no trial " + std::to_string(number));
+  if (sweep.has_means()) {
+    TUNE_ASSIGN_OR_RETURN(auto ranked, ReadConfigurationRuns(database, sweep));
+    const auto runs = std::find_if(ranked.begin(), ranked.end(), [&](const ConfigurationRuns& of) {
+      return of.best_trial / sweep.repeat == number / sweep.repeat;
+    });
+    if (runs != ranked.end()) best.runs = std::move(*runs);
+  }
+  TUNE_RETURN_IF_ERROR(TakeConfigAndCheckpoint(database, sweep, best));
+  return best;
 }
 
 std::string DescribeEarlierConfigs(int64_t count, int64_t trial) {

@@ -108,6 +108,9 @@ std::string NoBestIn(Database& database, const FoundSweep& sweep);
 Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep,
                                                FailedTrials failed = FailedTrials::kLeaveOut);
 
+// Another trial, told of as the best one is. kNotFound: there is none of that number.
+Result<BestTrial> FindTrialAsBest(Database& database, const FoundSweep& sweep, int64_t number);
+
 // The configurations of a sweep with `repeat`, the best first.
 Result<std::vector<ConfigurationRuns>> ReadConfigurationRuns(
     Database& database, const FoundSweep& sweep, FailedTrials failed = FailedTrials::kLeaveOut);
