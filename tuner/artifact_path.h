@@ -22,9 +22,9 @@ std::string ArtifactsDirOf(const std::string& db_path);
 std::optional<std::string> WithinTrialFolder(std::string_view path, std::string_view experiment,
                                              int64_t trial);
 
-// What the names of folders begin with that are set aside (cli/deleted_folders.h), and that `tune
-// gc` removes: <db stem>.artifacts/.deleted-3 of a deleted sweep, .left-3 of what no row knew of.
-// No sweep may have such a name.
+// What the names of folders begin with that are set aside (cli/keep/deleted_folders.h), and that
+// `tune gc` removes: <db stem>.artifacts/.deleted-3 of a deleted sweep, .left-3 of what no row knew
+// of. No sweep may have such a name.
 inline constexpr std::string_view kDeletedPrefix = ".deleted-";
 inline constexpr std::string_view kLeftPrefix = ".left-";
 inline bool IsNameOfDeleted(std::string_view name) {

@@ -4,4 +4,4 @@ tune_library(tune_export
   SOURCES ${TUNE_EXPORT_SOURCES}
   DEPS tune_core tune_core_posix tune_search tune_search_problem tune_sqlite)
 
-tune_library(tune_export_command SOURCES cli/export_command.cc DEPS tune_core_posix tune_export tune_queries)
+tune_library(tune_export_command SOURCES cli/keep/export_command.cc DEPS tune_core_posix tune_export tune_queries)

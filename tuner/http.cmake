@@ -38,28 +38,28 @@ tune_library(tune_http
   DEPS tune_core tune_network_address tune_version OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB)
 tune_library(tune_page
   SOURCES
-    ${CMAKE_CURRENT_LIST_DIR}/cli/again_request.cc
-    ${CMAKE_CURRENT_LIST_DIR}/cli/client_keys.cc
-    ${CMAKE_CURRENT_LIST_DIR}/cli/command_output.cc
-    ${CMAKE_CURRENT_LIST_DIR}/cli/kept_heads.cc
-    ${CMAKE_CURRENT_LIST_DIR}/cli/interrupt_words.cc
-    ${CMAKE_CURRENT_LIST_DIR}/cli/login_command.cc
-    ${CMAKE_CURRENT_LIST_DIR}/cli/outward_host.cc
-    ${CMAKE_CURRENT_LIST_DIR}/cli/own_file.cc
-    ${CMAKE_CURRENT_LIST_DIR}/cli/page_place.cc
-    ${CMAKE_CURRENT_LIST_DIR}/cli/page_report_command.cc
-    ${CMAKE_CURRENT_LIST_DIR}/cli/plot_command.cc
-    ${CMAKE_CURRENT_LIST_DIR}/cli/remote_command.cc
-    ${CMAKE_CURRENT_LIST_DIR}/cli/remote_files.cc
-    ${CMAKE_CURRENT_LIST_DIR}/cli/secret_environment.cc
-    ${CMAKE_CURRENT_LIST_DIR}/cli/ui_command.cc
-    ${CMAKE_CURRENT_LIST_DIR}/cli/working_package.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/head/again_request.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/head/client_keys.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/head/command_output.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/head/kept_heads.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/words/interrupt_words.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/head/login_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/words/outward_host.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/words/own_file.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/look/page_place.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/look/page_report_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/look/plot_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/head/remote_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/head/remote_files.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/run/secret_environment.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/head/ui_command.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/run/working_package.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/aside.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/chart.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/chart_svg.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/chart_text.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/charts.cc
-    ${CMAKE_CURRENT_LIST_DIR}/cli/client_api.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/head/client_api.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/head_answers.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/markdown_report.cc
     ${CMAKE_CURRENT_LIST_DIR}/page/metrics_page.cc

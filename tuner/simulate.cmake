@@ -13,5 +13,5 @@ tune_library(tune_simulate
   DEPS tune_core tune_search tune_schedulers tune_curve tune_trainables tune_controller tune_repeated_runs tune_spec)
 
 tune_library(tune_simulate_command
-  SOURCES cli/configuration_check.cc cli/plan_command.cc cli/simulate_command.cc cli/simulate_report.cc cli/stored_curves.cc
+  SOURCES cli/run/configuration_check.cc cli/run/plan_command.cc cli/run/simulate_command.cc cli/run/simulate_report.cc cli/look/stored_curves.cc
   DEPS tune_simulate tune_queries tune_fusion)

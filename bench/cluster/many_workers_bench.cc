@@ -32,7 +32,7 @@
 namespace tune {
 namespace {
 
-// As a head does (tuner/cli/head_pools.cc).
+// As a head does (tuner/cli/head/head_pools.cc).
 constexpr Duration kLookEvery = Milliseconds(100);
 constexpr int64_t kLookShare = 20;
 

@@ -3,7 +3,7 @@
 import functools
 import re
 
-# The same as in tuner/cli/metric_words.h; a test compares the two.
+# The same as in tuner/cli/words/metric_words.h; a test compares the two.
 HIGHER = ("acc", "accuracy", "auc", "auroc", "ap", "map", "map50", "f1", "score", "r2", "iou", "miou", "dice",
           "precision", "recall", "bleu", "rouge", "reward", "rew", "return", "psnr", "ssim", "top1", "top5",
           "elbo", "likelihood", "loglik", "correct", "hits", "ndcg", "mrr", "kappa", "mcc", "acc1", "acc5", "success",

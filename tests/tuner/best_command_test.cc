@@ -1,5 +1,5 @@
 // tune best, on a real database.
-#include "tuner/cli/best_command.h"
+#include "tuner/cli/look/best_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,8 +10,8 @@
 #include "core/random.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
-#include "tuner/cli/live_view.h"
-#include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/look/live_view.h"
+#include "tuner/cli/look/sweep_lookup.h"
 
 namespace tune {
 namespace {

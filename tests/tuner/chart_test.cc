@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/cli/text_table.h"
+#include "tuner/cli/words/text_table.h"
 #include "tuner/page/chart_svg.h"
 #include "tuner/page/chart_text.h"
 

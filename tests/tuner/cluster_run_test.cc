@@ -1,5 +1,5 @@
 // tune run --cluster: whether it takes the cluster down again.
-#include "tuner/cli/cluster_run.h"
+#include "tuner/cli/head/cluster_run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

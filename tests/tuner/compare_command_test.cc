@@ -1,5 +1,5 @@
 // tune compare, on a real database, and TRIAL in several words.
-#include "tuner/cli/compare_command.h"
+#include "tuner/cli/look/compare_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include "tests/tuner/answer.h"
 #include "tests/tuner/two_sweeps.h"
-#include "tuner/cli/trial_lookup.h"
+#include "tuner/cli/look/trial_lookup.h"
 
 namespace tune {
 namespace {

@@ -1,5 +1,5 @@
 // What is said of a space file before anything starts.
-#include "tuner/cli/configuration_check.h"
+#include "tuner/cli/run/configuration_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/cli/metric_words.h"
+#include "tuner/cli/words/metric_words.h"
 #include "tuner/search_problem.h"
 #include "tuner/spec_reader.h"
 

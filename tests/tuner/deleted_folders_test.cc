@@ -1,5 +1,5 @@
 // How the folder of a deleted sweep gets out of the way of a new one.
-#include "tuner/cli/deleted_folders.h"
+#include "tuner/cli/keep/deleted_folders.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

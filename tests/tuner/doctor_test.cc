@@ -11,10 +11,10 @@
 
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
-#include "tuner/cli/cgroup_limits.h"
-#include "tuner/cli/database_check.h"
-#include "tuner/cli/doctor_command.h"
-#include "tuner/cli/machine_check.h"
+#include "tuner/cli/keep/cgroup_limits.h"
+#include "tuner/cli/keep/database_check.h"
+#include "tuner/cli/keep/doctor_command.h"
+#include "tuner/cli/keep/machine_check.h"
 #include "tuner/row_lines.h"
 #include "tuner/sqlite/stored_lines.h"
 

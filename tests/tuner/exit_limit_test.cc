@@ -1,5 +1,5 @@
 // A process that has done its work ends, also where something of it does not.
-#include "tuner/cli/exit_limit.h"
+#include "tuner/cli/words/exit_limit.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -12,9 +12,9 @@
 #include "core/posix/real_clock.h"
 #include "tests/small_disk.h"
 #include "tests/tuner/head_sweeps_world.h"
-#include "tuner/cli/control_desk.h"
-#include "tuner/cli/emptying_storages.h"
-#include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/keep/emptying_storages.h"
+#include "tuner/cli/look/sweep_lookup.h"
+#include "tuner/cli/run/control_desk.h"
 #include "tuner/control/control_client.h"
 
 namespace tune {

@@ -1,5 +1,5 @@
 // Which sweeps go that are over.
-#include "tuner/cli/head_retention.h"
+#include "tuner/cli/head/head_retention.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The sweeps of a head over its life, on a real database: how they are interrupted and tried again,
 // deleted, and submitted under a name that was another one's.
-#include "tuner/cli/head_sweeps.h"
+#include "tuner/cli/head/head_sweeps.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -14,7 +14,7 @@
 #include "tests/tuner/temp_folder.h"
 #include "tests/tuner/tuner_parts.h"
 #include "tuner/artifact_path.h"
-#include "tuner/cli/head_sweeps.h"
+#include "tuner/cli/head/head_sweeps.h"
 #include "tuner/provenance.h"
 
 namespace tune {

@@ -17,12 +17,12 @@
 #include "tests/tuner/answer.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
-#include "tuner/cli/artifact_cleanup.h"
-#include "tuner/cli/backup_command.h"
-#include "tuner/cli/delete_command.h"
-#include "tuner/cli/gc_command.h"
-#include "tuner/cli/logs_command.h"
-#include "tuner/cli/text_table.h"
+#include "tuner/cli/keep/artifact_cleanup.h"
+#include "tuner/cli/keep/backup_command.h"
+#include "tuner/cli/keep/delete_command.h"
+#include "tuner/cli/keep/gc_command.h"
+#include "tuner/cli/look/logs_command.h"
+#include "tuner/cli/words/text_table.h"
 #include "tuner/sqlite/writer_lock.h"
 
 namespace tune {

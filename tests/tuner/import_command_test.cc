@@ -1,4 +1,4 @@
-#include "tuner/cli/import_command.h"
+#include "tuner/cli/keep/import_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // tune importance on a real database.
-#include "tuner/cli/importance_command.h"
+#include "tuner/cli/look/importance_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The table of a running sweep, to the letter and at every size.
-#include "tuner/cli/live_table.h"
+#include "tuner/cli/look/live_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/tuner/sample_snapshot.h"
-#include "tuner/cli/text_table.h"
+#include "tuner/cli/words/text_table.h"
 
 namespace tune {
 namespace {

@@ -1,5 +1,5 @@
 // The texts of a running sweep and of its end, to the letter.
-#include "tuner/cli/live_view.h"
+#include "tuner/cli/look/live_view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/tuner/controller_world.h"
-#include "tuner/cli/front_course.h"
-#include "tuner/cli/pareto_front.h"
+#include "tuner/cli/look/front_course.h"
+#include "tuner/cli/look/pareto_front.h"
 
 namespace tune {
 namespace {

@@ -8,9 +8,9 @@
 #include <filesystem>
 
 #include "tests/tuner/temp_folder.h"
-#include "tuner/cli/gather_provenance.h"
-#include "tuner/cli/git_state.h"
-#include "tuner/cli/program_output.h"
+#include "tuner/cli/keep/program_output.h"
+#include "tuner/cli/run/gather_provenance.h"
+#include "tuner/cli/run/git_state.h"
 
 namespace tune {
 namespace {

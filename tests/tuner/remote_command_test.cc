@@ -1,4 +1,4 @@
-#include "tuner/cli/remote_command.h"
+#include "tuner/cli/head/remote_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 
 #include "tests/tuner/temp_folder.h"
 #include "trial_runner/package/folder_text.h"
-#include "tuner/cli/command_output.h"
-#include "tuner/cli/remote_files.h"
+#include "tuner/cli/head/command_output.h"
+#include "tuner/cli/head/remote_files.h"
 
 namespace tune {
 namespace {

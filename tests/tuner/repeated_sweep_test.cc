@@ -8,13 +8,13 @@
 #include "core/posix/real_clock.h"
 #include "tests/tuner/answer.h"
 #include "tests/tuner/two_sweeps.h"
-#include "tuner/cli/best_command.h"
-#include "tuner/cli/live_table.h"
-#include "tuner/cli/live_view.h"
-#include "tuner/cli/results_command.h"
-#include "tuner/cli/retrain_rows.h"
-#include "tuner/cli/status_command.h"
-#include "tuner/cli/stored_snapshot.h"
+#include "tuner/cli/look/best_command.h"
+#include "tuner/cli/look/live_table.h"
+#include "tuner/cli/look/live_view.h"
+#include "tuner/cli/look/results_command.h"
+#include "tuner/cli/look/retrain_rows.h"
+#include "tuner/cli/look/status_command.h"
+#include "tuner/cli/look/stored_snapshot.h"
 
 namespace tune {
 namespace {

@@ -1,5 +1,5 @@
 // `tune report` against the real server of a trial: what it says there, and its exit status.
-#include "tuner/cli/report_command.h"
+#include "tuner/cli/run/report_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

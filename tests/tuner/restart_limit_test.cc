@@ -1,5 +1,5 @@
 // How often a local worker that dies is replaced.
-#include "tuner/cli/restart_limit.h"
+#include "tuner/cli/run/restart_limit.h"
 
 #include <gtest/gtest.h>
 

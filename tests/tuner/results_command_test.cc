@@ -1,5 +1,5 @@
 // tune results, on a real database.
-#include "tuner/cli/results_command.h"
+#include "tuner/cli/look/results_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include "core/json.h"
 #include "tests/tuner/answer.h"
 #include "tests/tuner/two_sweeps.h"
-#include "tuner/cli/retrain_rows.h"
-#include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/look/retrain_rows.h"
+#include "tuner/cli/look/sweep_lookup.h"
 
 namespace tune {
 namespace {

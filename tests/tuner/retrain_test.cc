@@ -8,7 +8,7 @@
 #include "tests/tuner/instant_sweep.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
-#include "tuner/cli/retrain_rows.h"
+#include "tuner/cli/look/retrain_rows.h"
 #include "tuner/spec_reader.h"
 
 namespace tune {

@@ -1,7 +1,7 @@
 // A running sweep as its terminal shows it.
 #pragma once
 
-#include "tuner/cli/live_view.h"
+#include "tuner/cli/look/live_view.h"
 
 namespace tune {
 

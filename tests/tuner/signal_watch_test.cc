@@ -1,5 +1,5 @@
 // What a signal asks of a sweep, and what one that comes again does.
-#include "tuner/cli/signal_watch.h"
+#include "tuner/cli/words/signal_watch.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // `tune simulate` as its user meets it: what it prints, and what it refuses.
-#include "tuner/cli/simulate_command.h"
+#include "tuner/cli/run/simulate_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

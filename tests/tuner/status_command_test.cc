@@ -1,5 +1,5 @@
 // tune status and tune list, on a real database; and what every command says that finds none.
-#include "tuner/cli/status_command.h"
+#include "tuner/cli/look/status_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,11 +10,11 @@
 #include "core/json.h"
 #include "tests/tuner/answer.h"
 #include "tests/tuner/two_sweeps.h"
-#include "tuner/cli/best_command.h"
-#include "tuner/cli/lane_speeds.h"
-#include "tuner/cli/list_command.h"
-#include "tuner/cli/results_command.h"
-#include "tuner/cli/why_command.h"
+#include "tuner/cli/look/best_command.h"
+#include "tuner/cli/look/lane_speeds.h"
+#include "tuner/cli/look/list_command.h"
+#include "tuner/cli/look/results_command.h"
+#include "tuner/cli/look/why_command.h"
 
 namespace tune {
 namespace {

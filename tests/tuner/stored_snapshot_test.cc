@@ -1,5 +1,5 @@
 // The live view of a sweep that another process runs, read from its database.
-#include "tuner/cli/stored_snapshot.h"
+#include "tuner/cli/look/stored_snapshot.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
-#include "tuner/cli/live_table.h"
+#include "tuner/cli/look/live_table.h"
 
 namespace tune {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "core/json.h"
 #include "tests/tuner/temp_folder.h"
-#include "tuner/cli/plan_command.h"
-#include "tuner/cli/time_left.h"
+#include "tuner/cli/run/plan_command.h"
+#include "tuner/cli/words/time_left.h"
 #include "tuner/spec_reader.h"
 
 namespace tune {

@@ -1,5 +1,5 @@
 // Tables, CSV and JSON of whatever texts the rows hold.
-#include "tuner/cli/text_table.h"
+#include "tuner/cli/words/text_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // How long a sweep still takes, on recorded sweeps.
-#include "tuner/cli/time_left.h"
+#include "tuner/cli/words/time_left.h"
 
 #include <gtest/gtest.h>
 

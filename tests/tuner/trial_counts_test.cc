@@ -1,12 +1,12 @@
 // How many trials are in which state: counted by the indexes that schema 11 has, and without them.
-#include "tuner/cli/trial_counts.h"
+#include "tuner/cli/look/trial_counts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
-#include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/look/sweep_lookup.h"
 
 namespace tune {
 namespace {

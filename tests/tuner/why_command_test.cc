@@ -1,5 +1,5 @@
 // tune why: what it tells of trials in every state, on real databases.
-#include "tuner/cli/why_command.h"
+#include "tuner/cli/look/why_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

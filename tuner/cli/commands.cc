@@ -11,9 +11,9 @@
 
 #include "core/check.h"
 #include "core/posix/environment.h"
-#include "tuner/cli/listening.h"
-#include "tuner/cli/live_view.h"
-#include "tuner/cli/trial_lookup.h"
+#include "tuner/cli/look/live_view.h"
+#include "tuner/cli/look/trial_lookup.h"
+#include "tuner/cli/run/listening.h"
 
 namespace tune {
 

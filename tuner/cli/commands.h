@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "core/time.h"
-#include "tuner/cli/page_place.h"
-#include "tuner/cli/text_table.h"
+#include "tuner/cli/look/page_place.h"
+#include "tuner/cli/words/text_table.h"
 #include "tuner/http/http_client.h"
 
 namespace tune {

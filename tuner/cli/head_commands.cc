@@ -8,13 +8,13 @@
 
 #include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
-#include "tuner/cli/cluster_command.h"
 #include "tuner/cli/commands.h"
-#include "tuner/cli/head.h"
-#include "tuner/cli/job_commands.h"
-#include "tuner/cli/login_command.h"
-#include "tuner/cli/queue_command.h"
-#include "tuner/cli/submit_command.h"
+#include "tuner/cli/head/cluster_command.h"
+#include "tuner/cli/head/head.h"
+#include "tuner/cli/head/job_commands.h"
+#include "tuner/cli/head/login_command.h"
+#include "tuner/cli/head/queue_command.h"
+#include "tuner/cli/head/submit_command.h"
 
 namespace tune {
 namespace {

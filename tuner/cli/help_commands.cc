@@ -4,11 +4,11 @@
 #include <iostream>
 
 #include "core/nearest_name.h"
-#include "tuner/cli/command_texts.h"
 #include "tuner/cli/commands.h"
-#include "tuner/cli/complain.h"
-#include "tuner/cli/completion.h"
-#include "tuner/cli/manual_page.h"
+#include "tuner/cli/words/command_texts.h"
+#include "tuner/cli/words/complain.h"
+#include "tuner/cli/words/completion.h"
+#include "tuner/cli/words/manual_page.h"
 
 namespace tune {
 namespace {

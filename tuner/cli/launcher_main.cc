@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/posix/environment.h"
-#include "tuner/cli/report_command.h"
+#include "tuner/cli/run/report_command.h"
 
 namespace {
 

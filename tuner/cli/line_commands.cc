@@ -1,7 +1,7 @@
 // The commands that speak in lines of JSON, and ask and tell, which are made of them.
 #include "tuner/cli/commands.h"
-#include "tuner/cli/lines_command.h"
-#include "tuner/cli/trial_lookup.h"
+#include "tuner/cli/look/trial_lookup.h"
+#include "tuner/cli/run/lines_command.h"
 
 namespace tune {
 namespace {

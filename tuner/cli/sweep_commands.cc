@@ -5,16 +5,16 @@
 
 #include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
-#include "tuner/cli/attach_command.h"
-#include "tuner/cli/cluster_run.h"
 #include "tuner/cli/commands.h"
-#include "tuner/cli/control_command.h"
-#include "tuner/cli/note_command.h"
-#include "tuner/cli/resume_command.h"
-#include "tuner/cli/retrain_command.h"
-#include "tuner/cli/run_command.h"
-#include "tuner/cli/submit_command.h"
-#include "tuner/cli/try_command.h"
+#include "tuner/cli/head/cluster_run.h"
+#include "tuner/cli/head/submit_command.h"
+#include "tuner/cli/look/attach_command.h"
+#include "tuner/cli/run/resume_command.h"
+#include "tuner/cli/run/retrain_command.h"
+#include "tuner/cli/run/run_command.h"
+#include "tuner/cli/run/try_command.h"
+#include "tuner/cli/steer/control_command.h"
+#include "tuner/cli/steer/note_command.h"
 
 namespace tune {
 namespace {

@@ -6,12 +6,12 @@
 #include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
 #include "trial_runner/package/cache_trim.h"
-#include "tuner/cli/backup_command.h"
 #include "tuner/cli/commands.h"
-#include "tuner/cli/delete_command.h"
-#include "tuner/cli/doctor_command.h"
-#include "tuner/cli/gc_command.h"
-#include "tuner/cli/tokens_command.h"
+#include "tuner/cli/head/tokens_command.h"
+#include "tuner/cli/keep/backup_command.h"
+#include "tuner/cli/keep/delete_command.h"
+#include "tuner/cli/keep/doctor_command.h"
+#include "tuner/cli/keep/gc_command.h"
 
 namespace tune {
 namespace {

@@ -16,7 +16,7 @@
 // lines of tuner/queue_lines.h, whatever `sweep` is. resume {samples, errored} goes on with a sweep
 // that does not run, delete {} removes its rows.
 //
-// cluster {} is answered with a line of tuner/cli/cluster_lines.h, cluster_down {now} lets its
+// cluster {} is answered with a line of tuner/cli/head/cluster_lines.h, cluster_down {now} lets its
 // workers go: all of them, and no new ones come. cluster_set {file, document} applies what differs
 // in the cluster file, or is refused; behind the line of cluster it tells what was changed.
 //

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tuner/cli/text_table.h"
+#include "tuner/cli/words/text_table.h"
 
 namespace tune {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <set>
 
-#include "tuner/cli/text_table.h"
+#include "tuner/cli/words/text_table.h"
 
 namespace tune {
 namespace {

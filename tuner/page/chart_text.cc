@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "tuner/cli/text_table.h"
+#include "tuner/cli/words/text_table.h"
 
 namespace tune {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/cli/styled_text.h"
+#include "tuner/cli/words/styled_text.h"
 #include "tuner/page/chart.h"
 
 namespace tune {

@@ -10,7 +10,7 @@
 
 #include "core/clock.h"
 #include "core/status.h"
-#include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/look/sweep_lookup.h"
 #include "tuner/sqlite/database.h"
 
 namespace tune {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "tuner/cli/living_state.h"
+#include "tuner/cli/look/living_state.h"
 #include "tuner/control/control_request.h"
 #include "tuner/sqlite/writer_lock.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/json.h"
-#include "tuner/cli/setting_text.h"
+#include "tuner/cli/words/setting_text.h"
 
 namespace tune {
 namespace {

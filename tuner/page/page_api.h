@@ -35,7 +35,7 @@
 
 #include "core/clock.h"
 #include "core/status.h"
-#include "tuner/cli/submit_again.h"
+#include "tuner/cli/head/submit_again.h"
 #include "tuner/control/control_request.h"
 #include "tuner/http/http_message.h"
 #include "tuner/http/page_guard.h"

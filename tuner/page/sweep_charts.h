@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/status.h"
-#include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/look/sweep_lookup.h"
 #include "tuner/page/chart.h"
 #include "tuner/sqlite/database.h"
 

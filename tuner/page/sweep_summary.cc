@@ -4,8 +4,8 @@
 
 #include "core/json.h"
 #include "core/time.h"
-#include "tuner/cli/found_job.h"
-#include "tuner/cli/trial_counts.h"
+#include "tuner/cli/look/found_job.h"
+#include "tuner/cli/look/trial_counts.h"
 #include "tuner/page/page_json.h"
 
 namespace tune {

@@ -13,7 +13,7 @@
 #include "core/json.h"
 #include "core/utf8.h"
 #include "tuner/best_trial.h"
-#include "tuner/cli/trial_counts.h"
+#include "tuner/cli/look/trial_counts.h"
 #include "tuner/page/page_json.h"
 
 namespace tune {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/status.h"
-#include "tuner/cli/sweep_lookup.h"
+#include "tuner/cli/look/sweep_lookup.h"
 #include "tuner/sqlite/database.h"
 
 namespace tune {

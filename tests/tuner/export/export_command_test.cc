@@ -1,4 +1,4 @@
-#include "tuner/cli/export_command.h"
+#include "tuner/cli/keep/export_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@
 #include "core/value.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
-#include "tuner/cli/export_command.h"
+#include "tuner/cli/keep/export_command.h"
 
 namespace tune {
 

@@ -1,0 +1,286 @@
+#include "tuner/cli/keep/backup_command.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/posix/durable_file.h"
+#include "core/posix/link_path.h"
+#include "trial_runner/s3_address.h"
+#include "tuner/artifact_garbage.h"
+#include "tuner/artifact_path.h"
+#include "tuner/cli/look/checkpoint_on_disk.h"
+#include "tuner/cli/look/stored_checkpoint.h"
+#include "tuner/cli/look/sweep_lookup.h"
+#include "tuner/cli/words/complain.h"
+#include "tuner/cli/words/text_table.h"
+#include "tuner/sqlite/artifact_rows.h"
+#include "tuner/sqlite/integrity.h"
+
+namespace tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kRoundsMax = 20;  // Each copies only what the one before had not.
+constexpr char kPartial[] = ".partial";
+
+// A durable row of the copy.
+struct Wanted : DurableCheckpoint {
+  // Below the artifacts folder; empty: it never lay there.
+  std::string Within() const {
+    const auto within = WithinTrialFolder(path, sweep, trial);
+    return within ? sweep + "/" + std::to_string(trial) + "/" + *within : "";
+  }
+  auto Key() const { return std::tie(trial_id, iteration, path); }
+  friend bool operator<(const Wanted& a, const Wanted& b) { return a.Key() < b.Key(); }
+};
+
+Status FromError(const std::string& path, const std::error_code& error) {
+  const std::string words = path + ": cannot be written: " + error.message();
+  return error == std::errc::no_space_on_device ? ResourceExhausted(words) : Internal(words);
+}
+
+class Backup {
+ public:
+  Backup(const BackupOptions& options, std::ostream& err)
+      : options_(options),
+        err_(err),
+        source_dir_(ArtifactsDirOf(options.db_path)),
+        target_dir_(ArtifactsDirOf(FollowLinks(options.file))),
+        partial_(options.file + kPartial),
+        partial_dir_(target_dir_ + kPartial) {}
+
+  // What can be known before anything is made.
+  Status Check() const {
+    std::error_code error;
+    if (options_.file.empty()) return InvalidArgument("FILE: read '', expected the copy's path");
+    const fs::path folder = fs::absolute(options_.file).parent_path();
+    if (!fs::is_directory(folder, error)) {
+      return InvalidArgument(options_.file + ": the folder " + folder.string() +
+                             " does not exist; make it with mkdir -p");
+    }
+    if (fs::exists(fs::symlink_status(options_.file, error))) {
+      return InvalidArgument(options_.file + ": is there already; name another file");
+    }
+    if (target_dir_ == source_dir_) {
+      return InvalidArgument(options_.file + ": its artifacts would be those of " +
+                             options_.db_path + " (" + source_dir_ +
+                             "); choose a name that differs before its ending");
+    }
+    if (fs::exists(fs::symlink_status(target_dir_, error))) {
+      return InvalidArgument(target_dir_ + ": is there already; name another file");
+    }
+    return OkStatus();
+  }
+
+  Status Run() {
+    TUNE_RETURN_IF_ERROR(RemovePartial());
+    const Status status = CopyAll();
+    if (!status.ok()) (void)RemovePartial();
+    return status;
+  }
+
+  std::string Describe() const {
+    const std::string database = options_.file + ": " + FormatBytes(MeasureBytes(options_.file));
+    std::error_code error;
+    if (!fs::exists(target_dir_, error)) return database + ", no artifacts";
+    return database + "; " + std::to_string(copied_.size()) +
+           (copied_.size() == 1 ? " checkpoint" : " checkpoints") + " and the logs in " +
+           target_dir_ + ", " + FormatBytes(MeasureBytes(target_dir_));
+  }
+
+ private:
+  Status RemovePartial() const {
+    for (const std::string& path :
+         {partial_, partial_ + "-journal", partial_ + "-wal", partial_ + "-shm", partial_dir_}) {
+      std::error_code error;
+      fs::remove_all(path, error);
+      if (error) return FromError(path, error);
+    }
+    return OkStatus();
+  }
+
+  Status CopyAll() {
+    TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> source, OpenForQueries(options_.db_path));
+    std::set<Wanted> missing;
+    for (int round = 0; round < kRoundsMax; ++round) {
+      const std::set<Wanted> missing_before = std::exchange(missing, {});
+      std::error_code ignored;
+      fs::remove(partial_, ignored);
+      TUNE_RETURN_IF_ERROR(source->CopyTo(partial_));
+      if (options_.between) options_.between();
+      TUNE_RETURN_IF_ERROR(CopyMissing(missing));
+      // A row is no longer durable before its folder goes. One that is durable in a later state,
+      // and was missing before, has lost its folder for another reason.
+      const bool is_settled = std::all_of(
+          missing.begin(), missing.end(),
+          [&missing_before](const Wanted& one) { return missing_before.contains(one); });
+      if (is_settled) break;
+    }
+    TUNE_RETURN_IF_ERROR(CheckWhatIsThere(partial_, /*looks_at_pages=*/true, std::nullopt)
+                             .At("what was copied of " + options_.db_path));
+    TUNE_RETURN_IF_ERROR(MarkGone(missing));
+    TUNE_RETURN_IF_ERROR(CopyLogs());
+    return Publish();
+  }
+
+  // Copies what the present state of the copy calls durable and is not copied yet, and removes what
+  // it does not any longer.
+  Status CopyMissing(std::set<Wanted>& missing) {
+    TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> copy,
+                          Database::Open(partial_, Access::kWrite));
+    TUNE_ASSIGN_OR_RETURN(const auto durable, ReadDurableCheckpoints(*copy));
+    std::set<std::string> needed;
+    for (const DurableCheckpoint& row : durable) {
+      const Wanted one{row};
+      const std::string within = one.Within();
+      if (within.empty()) continue;
+      needed.insert(within);
+      TUNE_ASSIGN_OR_RETURN(const bool is_whole, CopyOne(one, within));
+      if (!is_whole) missing.insert(one);
+    }
+    std::erase_if(copied_, [&](const auto& entry) {
+      if (needed.contains(entry.first)) return false;
+      std::error_code ignored;
+      fs::remove_all(partial_dir_ + "/" + entry.first, ignored);
+      return true;
+    });
+    return OkStatus();
+  }
+
+  // False: it is not (or no longer) there as the row says. What there is of it is copied all the
+  // same.
+  Result<bool> CopyOne(const Wanted& one, const std::string& within) {
+    if (const auto found = copied_.find(within);
+        found != copied_.end() && found->second == one.checksum) {
+      return true;
+    }
+    const std::string from = FindArtifact(one.path, options_.db_path, one.sweep, one.trial);
+    const std::string to = partial_dir_ + "/" + within;
+    std::error_code error;
+    fs::remove_all(to, error);
+    if (IsS3Url(from)) {
+      const fs::path there(to);
+      const Status brought =
+          BringStored(from, there.parent_path().string(), there.filename().string());
+      const bool is_gone =
+          brought.code() == StatusCode::kNotFound || brought.code() == StatusCode::kDataLoss;
+      if (is_gone) return false;
+      TUNE_RETURN_IF_ERROR(brought);
+      copied_[within] = one.checksum;
+      return true;
+    }
+    if (!fs::exists(from, error)) return false;
+    fs::create_directories(fs::path(to).parent_path(), error);
+    if (error) return FromError(to, error);
+    fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
+    const bool has_vanished = error == std::errc::no_such_file_or_directory;
+    if (error && !has_vanished) return FromError(to, error);
+    if (has_vanished ||
+        LookAtCheckpoint(to, one.bytes, one.checksum).state != CheckpointOnDisk::kWhole) {
+      return false;
+    }
+    copied_[within] = one.checksum;
+    return true;
+  }
+
+  // Rows whose folders were lost before this backup: a resume must not look for them.
+  Status MarkGone(const std::set<Wanted>& missing) {
+    static constexpr char kMarkSql[] =
+        "UPDATE checkpoint_rows SET state = ?4 WHERE trial = ?1 AND iteration = ?2 AND path = ?3";
+    if (missing.empty()) return OkStatus();
+    TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> copy,
+                          Database::Open(partial_, Access::kWrite));
+    TUNE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*copy));
+    for (const Wanted& one : missing) {
+      std::error_code ignored;
+      const bool is_there = fs::exists(partial_dir_ + "/" + one.Within(), ignored);
+      const char* const state = is_there ? "corrupt" : "removed";
+      TUNE_RETURN_IF_ERROR(copy->Run(kMarkSql, one.trial_id, one.iteration, one.path, state));
+      const std::string gone = IsS3Url(one.path) ? " is not whole in the object store any more"
+                                                 : " is not on disk any more";
+      err_ << "warning: the checkpoint of " << Printable(one.sweep) << "/" << one.trial
+           << " at iteration " << one.iteration << (is_there ? " is not as it was reported" : gone)
+           << "; the copy calls it " << state << "\n";
+    }
+    return transaction.Commit();
+  }
+
+  // What the trials printed so far.
+  Status CopyLogs() {
+    TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> copy, OpenForQueries(partial_));
+    TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> sweeps, ListSweeps(*copy));
+    for (const FoundSweep& sweep : sweeps) {
+      TUNE_ASSIGN_OR_RETURN(const std::vector<FoundArtifact> found,
+                            ListArtifacts(source_dir_, sweep.name));
+      for (const FoundArtifact& artifact : found) {
+        if (artifact.is_folder || !artifact.path.ends_with(".log")) continue;
+        const std::string to = partial_dir_ + "/" + artifact.path;
+        std::error_code error;
+        fs::create_directories(fs::path(to).parent_path(), error);
+        fs::copy_file(source_dir_ + "/" + artifact.path, to, error);
+        if (error == std::errc::no_such_file_or_directory) continue;
+        if (error) return FromError(to, error);
+      }
+    }
+    return OkStatus();
+  }
+
+  // The database last: where it is, all is.
+  Status Publish() const {
+    const FileDescriptor fd(open(partial_.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.is_open() || syncfs(fd.get()) != 0) return ErrnoStatus("cannot sync", partial_);
+    std::error_code error;
+    if (fs::exists(partial_dir_, error)) {
+      TUNE_RETURN_IF_ERROR(Rename(partial_dir_, target_dir_));
+    }
+    const Status named = Rename(partial_, options_.file);
+    if (!named.ok()) fs::remove_all(target_dir_, error);
+    TUNE_RETURN_IF_ERROR(named);
+    return SyncFolder(fs::absolute(options_.file).parent_path().string());
+  }
+
+  // Replaces nothing, also what came since Check.
+  static Status Rename(const std::string& from, const std::string& to) {
+    if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
+      return OkStatus();
+    }
+    if (errno == EEXIST) return InvalidArgument(to + ": is there already; name another file");
+    return ErrnoStatus("cannot name", to);
+  }
+
+  const BackupOptions& options_;
+  std::ostream& err_;
+  const std::string source_dir_;
+  const std::string target_dir_;
+  const std::string partial_;
+  const std::string partial_dir_;
+  std::map<std::string, std::string> copied_;  // Path below the artifacts, to checksum.
+};
+
+}  // namespace
+
+int BackupCommand(const BackupOptions& options, std::ostream& out, std::ostream& err) {
+  if (const auto database = OpenForQueries(options.db_path); !database.ok()) {
+    return Complain(database.status(), err);
+  }
+  Backup backup(options, err);
+  if (const Status s = backup.Check(); !s.ok()) return Complain(s, err);
+  if (const Status s = backup.Run(); !s.ok()) return Complain(s, err);
+  out << backup.Describe() << "\n";
+  return 0;
+}
+
+}  // namespace tune

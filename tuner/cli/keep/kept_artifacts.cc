@@ -1,0 +1,135 @@
+#include "tuner/cli/keep/kept_artifacts.h"
+
+#include <chrono>
+#include <utility>
+
+#include "core/counted.h"
+#include "core/limits.h"
+#include "core/posix/threads.h"
+#include "trial_runner/bucket/bucket_checkpoints.h"
+#include "trial_runner/s3_address.h"
+
+namespace tune {
+namespace {
+
+constexpr auto kLookEvery = std::chrono::seconds(10);
+constexpr auto kErrandPause = std::chrono::milliseconds(limits::kReconnectMsMax);
+
+}  // namespace
+
+KeptArtifacts::~KeptArtifacts() {
+  thread_.request_stop();
+  has_errands_.notify_all();
+}
+
+Status KeptArtifacts::Remove(const std::string& path) {
+  if (!IsS3Url(path)) return local_.Remove(path);
+  TUNE_ASSIGN_OR_RETURN(S3Address there, ParseS3Url(path));
+  DoLater([this, there = std::move(there)](const std::stop_token& stop) -> Status {
+    TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client, ClientOf(there.bucket));
+    return RemoveCheckpoint(*client, there.key, stop);
+  });
+  return OkStatus();
+}
+
+Result<std::shared_ptr<S3Client>> KeptArtifacts::ClientOf(const std::string& bucket) {
+  std::shared_ptr<S3Client>& client = clients_[bucket];
+  if (client == nullptr) {
+    TUNE_ASSIGN_OR_RETURN(client, S3Client::Make(bucket));
+    // Who waits for all to be done need not wait for a store that hangs.
+    client->SetOnTrouble([this](const Status&) {
+      const std::lock_guard lock(mutex_);
+      is_in_trouble_ = true;
+      is_settled_.notify_all();
+    });
+  }
+  return client;
+}
+
+void KeptArtifacts::DoLater(Errand errand) {
+  {
+    const std::lock_guard lock(mutex_);
+    errands_.push_back(std::move(errand));
+  }
+  if (!thread_.joinable()) {
+    thread_ = BeginThread<std::jthread>([this](const std::stop_token& stop) { Work(stop); });
+  }
+  has_errands_.notify_all();
+}
+
+void KeptArtifacts::LookNowAndThen(const std::string& name, Look look) {
+  const std::lock_guard lock(mutex_);
+  if (look) {
+    looks_[name] = {std::move(look), std::chrono::steady_clock::now() + kLookEvery};
+  } else {
+    looks_.erase(name);
+  }
+}
+
+// A store that is away, or refuses, is told of by the errands.
+void KeptArtifacts::LookAround(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
+  const auto now = std::chrono::steady_clock::now();
+  std::vector<std::string> due;
+  for (const auto& [name, looked] : looks_) {
+    if (now >= looked.due) due.push_back(name);
+  }
+  for (const std::string& name : due) {
+    const auto found = looks_.find(name);
+    if (found == looks_.end()) continue;
+    found->second.due = now + kLookEvery;
+    const Look look = found->second.look;
+    lock.unlock();
+    const Result<std::string> line = look(stop);
+    lock.lock();
+    if (line.ok() && !line->empty()) lines_.push_back(*line);
+  }
+}
+
+void KeptArtifacts::Work(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (has_errands_.wait(lock, stop, [this] { return !errands_.empty(); })) {
+    if (stop.stop_requested()) return;
+    Errand errand = std::move(errands_.front());
+    errands_.pop_front();
+    is_busy_ = true;
+    lock.unlock();
+    const Status done = errand(stop);
+    lock.lock();
+    const bool is_left = stop.stop_requested();
+    if (done.ok() && !is_left) LookAround(lock, stop);
+    is_busy_ = false;
+    is_in_trouble_ = false;
+    const bool may_pass = done.code() == StatusCode::kUnavailable;
+    const bool was_failing = std::exchange(is_failing_, may_pass);
+    if (may_pass) errands_.push_front(std::move(errand));
+    if (!done.ok() && !was_failing && !stop.stop_requested()) {
+      const bool is_persons = done.code() == StatusCode::kFailedPrecondition;
+      lines_.push_back("warning: " + done.message() +
+                       (may_pass     ? "; it is tried again"
+                        : is_persons ? ""
+                                     : "; tune gc tries again"));
+    }
+    is_settled_.notify_all();
+    if (may_pass) has_errands_.wait_for(lock, stop, kErrandPause, [] { return false; });
+  }
+}
+
+void KeptArtifacts::Finish(Duration patience) {
+  std::unique_lock lock(mutex_);
+  const bool is_done =
+      is_settled_.wait_for(
+          lock, std::chrono::microseconds(patience.us),
+          [this] { return (errands_.empty() && !is_busy_) || is_failing_ || is_in_trouble_; }) &&
+      errands_.empty() && !is_busy_;
+  if (is_done) return;
+  lines_.push_back(
+      Counted(static_cast<int64_t>(errands_.size() + (is_busy_ ? 1 : 0)), "checkpoint") +
+      " could not be removed from the object store; tune gc tries again");
+}
+
+std::vector<std::string> KeptArtifacts::TakeLines() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(lines_, {});
+}
+
+}  // namespace tune

@@ -1,0 +1,87 @@
+#include "tuner/cli/look/living_state.h"
+
+#include <cmath>
+#include <optional>
+
+#include "core/json.h"
+#include "tuner/artifact_path.h"
+#include "tuner/cli/words/text_table.h"
+#include "tuner/control/control_client.h"
+#include "tuner/sqlite/writer_lock.h"
+
+namespace tune {
+namespace {
+
+constexpr Duration kPatience = Milliseconds(1000);
+
+}  // namespace
+
+Result<ControlAnswer> AskLivingTuner(const std::string& db_path, ControlRequest request,
+                                     const Clock& clock, Duration patience) {
+  const std::optional<LockHolder> holder = FindLockHolder(db_path);
+  if (!holder || !holder->MayRun(request.sweep)) {
+    return FailedPrecondition("no tuner runs " + Printable(request.sweep));
+  }
+  request.tuner = holder->pid;
+  Result<ControlAnswer> answer = AskTuner(ArtifactsDirOf(db_path), request, clock, patience);
+  if (answer.status().code() == StatusCode::kNotFound) {
+    return Unavailable(DescribeHolder(*holder) +
+                       " takes no commands: " + answer.status().message());
+  }
+  if (!answer.ok()) return answer.status().At(DescribeHolder(*holder));
+  return answer;
+}
+
+std::vector<std::string> LinesOfTuner(const std::string& db_path, const std::string& sweep,
+                                      ControlVerb verb, const Clock& clock) {
+  ControlRequest request;
+  request.sweep = sweep;
+  request.verb = verb;
+  Result<ControlAnswer> answer = AskLivingTuner(db_path, request, clock, kPatience);
+  if (!answer.ok() || !answer->status.ok()) return {};
+  return std::move(answer->lines);
+}
+
+std::string WhyItWaits(const std::string& db_path, const std::string& sweep, const Clock& clock) {
+  for (const std::string& line : LinesOfTuner(db_path, sweep, ControlVerb::kWaiting, clock)) {
+    const Result<Value> waits = ParseJson(line);
+    const Value* const why = waits.ok() && waits->is_map() ? waits->Find("why") : nullptr;
+    if (why != nullptr && why->is_string()) return why->AsString();
+  }
+  return "";
+}
+
+std::vector<std::string> TroublesOfWorkers(const std::string& db_path, const std::string& sweep,
+                                           const Clock& clock) {
+  constexpr double kSilentSeconds = 5;  // Workers speak each second.
+  std::vector<std::string> lines;
+  for (const std::string& line : LinesOfTuner(db_path, sweep, ControlVerb::kWorkers, clock)) {
+    const Result<Value> worker = ParseJson(line);
+    if (!worker.ok() || !worker->is_map()) continue;
+    const Value* const name = worker->Find("worker");
+    if (name == nullptr || !name->is_string()) continue;
+    const Value* const silent = worker->Find("silent_seconds");
+    if (silent != nullptr && silent->is_number() && silent->AsDouble() >= kSilentSeconds) {
+      lines.push_back(Printable(name->AsString()) + " has not been heard of for " +
+                      FormatDuration(Seconds(std::floor(silent->AsDouble()))));
+    }
+    const Value* const waits = worker->Find("waits_for");
+    if (waits != nullptr && waits->is_string()) {
+      lines.push_back(Printable(name->AsString() + ": " + waits->AsString()));
+    }
+  }
+  return lines;
+}
+
+void TellPaused(const std::string& db_path, const Clock& clock, FoundSweep& sweep) {
+  if (sweep.status != kStateRunning) return;
+  const std::vector<std::string> lines =
+      LinesOfTuner(db_path, sweep.name, ControlVerb::kState, clock);
+  if (lines.size() == 1 && lines[0] == kStatePaused) sweep.status = kStatePaused;
+}
+
+bool HasTuner(const FoundSweep& sweep) {
+  return sweep.status == kStateRunning || sweep.status == kStatePaused;
+}
+
+}  // namespace tune

@@ -1,0 +1,490 @@
+#include "tuner/cli/look/sweep_lookup.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+
+#include "core/json.h"
+#include "core/nearest_name.h"
+#include "trial_runner/s3_address.h"
+#include "trial_runner/worker/checkpoint_place.h"
+#include "tuner/artifact_path.h"
+#include "tuner/best_trial.h"
+#include "tuner/cli/words/text_table.h"
+#include "tuner/search_problem.h"
+#include "tuner/spec_reader.h"
+#include "tuner/sqlite/integrity.h"
+#include "tuner/sqlite/schema.h"
+#include "tuner/sqlite/writer_lock.h"
+#include "tuner/stored_names.h"
+
+namespace tune {
+namespace {
+
+std::string TrainableKind(const Value& spec) {
+  const Value* const trainable = spec.is_map() ? spec.Find("trainable") : nullptr;
+  if (trainable == nullptr) return std::string();
+  if (trainable->is_string()) return trainable->AsString();
+  if (trainable->is_map() && !trainable->AsMap().empty()) return trainable->AsMap().front().key;
+  return std::string();
+}
+
+int64_t RepeatOf(const Value& spec) {
+  const Value* const search = spec.is_map() ? spec.Find("search") : nullptr;
+  const Value* const repeat =
+      search != nullptr && search->is_map() ? search->Find("repeat") : nullptr;
+  return repeat != nullptr && repeat->is_int() ? std::max<int64_t>(1, repeat->AsInt()) : 1;
+}
+
+void AppendConfig(const Value& value, const std::string& name, std::string& out) {
+  if (value.is_map() && !value.AsMap().empty()) {
+    for (const MapEntry& entry : value.AsMap()) {
+      AppendConfig(entry.value, name.empty() ? entry.key : name + "/" + entry.key, out);
+    }
+    return;
+  }
+  if (!out.empty()) out.push_back(' ');
+  out += Printable(name) + "=" + ShortText(value);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Database>> OpenForQueries(const std::string& path) {
+  Result<std::unique_ptr<Database>> database = Database::Open(path, Access::kRead);
+  Status status = database.status();
+  if (status.ok()) status = CheckSchema(**database);
+  if (status.code() == StatusCode::kNotFound) {
+    return NotFound(status.message() + "; make one with tune run, or name another with --db");
+  }
+  if (!status.ok()) return status;
+  return database;
+}
+
+Result<std::unique_ptr<Database>> OpenForAnswer(const std::string& path, std::ostream& err) {
+  TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, OpenForQueries(path));
+  Status whole = IsCheckedQuickly(path) ? CheckPages(*database) : OkStatus();
+  if (whole.ok()) whole = CheckNothingIsMissing(*database);
+  if (!whole.ok()) {
+    err << "warning: what follows may be wrong: " << PrintableLines(whole.message()) << "\n";
+  }
+  return database;
+}
+
+namespace {
+
+// The lists of a sweep of several; their first items are there already.
+void ReadMoreObjectives(const Value& spec, std::vector<Objective>& objectives) {
+  const Value* const metrics = spec.Find("metric");
+  const Value* const modes = spec.Find("mode");
+  if (metrics == nullptr || !metrics->is_list() || modes == nullptr || !modes->is_list()) return;
+  const size_t count = std::min(metrics->AsList().size(), modes->AsList().size());
+  for (size_t i = 1; i < count; ++i) {
+    objectives.push_back({metrics->AsList()[i].AsString(),
+                          modes->AsList()[i] == Value("min") ? Mode::kMin : Mode::kMax});
+  }
+}
+
+// What a stored document says: it has been checked when its sweep began.
+std::vector<std::string> LimitsOf(const Value& spec) {
+  const Value* const texts = spec.is_map() ? spec.Find("feasible") : nullptr;
+  std::vector<std::string> limits;
+  if (texts == nullptr) return limits;
+  for (const Value& text : texts->is_list() ? texts->AsList() : Value::List{*texts}) {
+    if (text.is_string()) limits.push_back(text.AsString());
+  }
+  return limits;
+}
+
+// In one order with the list; a database that no newer tune has written to since schema 9 has none.
+Status TakeLabels(Database& database, std::vector<FoundSweep>& sweeps) {
+  static constexpr char kLabelsSql[] =
+      "SELECT id, note, tags FROM experiment_rows WHERE note <> '' OR tags <> '{}' ORDER BY id";
+  TUNE_ASSIGN_OR_RETURN(const int64_t version, database.QueryInt("PRAGMA user_version"));
+  if (version < kLabelsSince) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kLabelsSql));
+  auto sweep = sweeps.begin();
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) return OkStatus();
+    while (sweep != sweeps.end() && sweep->id < row->Int(0)) ++sweep;
+    if (sweep == sweeps.end() || sweep->id != row->Int(0)) continue;
+    sweep->labels.note = row->Text(1);
+    Result<Tags> tags = DecodeTags(row->Text(2));
+    if (tags.ok()) sweep->labels.tags = *std::move(tags);  // Else somebody has edited the table.
+  }
+}
+
+// Likewise: one text of each sweep that has it, in a column that databases have since a version.
+Status TakeTexts(Database& database, const char* sql, int64_t since, std::string FoundSweep::*text,
+                 std::vector<FoundSweep>& sweeps) {
+  TUNE_ASSIGN_OR_RETURN(const int64_t version, database.QueryInt("PRAGMA user_version"));
+  if (version < since) return OkStatus();
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(sql));
+  auto sweep = sweeps.begin();
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) return OkStatus();
+    while (sweep != sweeps.end() && sweep->id < row->Int(0)) ++sweep;
+    if (sweep != sweeps.end() && sweep->id == row->Int(0)) (*sweep).*text = row->Text(1);
+  }
+}
+
+Status TakeEnds(Database& database, std::vector<FoundSweep>& sweeps) {
+  static constexpr char kGivenUpSql[] =
+      "SELECT id, given_up FROM experiment_rows WHERE given_up <> '' ORDER BY id";
+  static constexpr char kEndedEarlySql[] =
+      "SELECT id, ended_early FROM experiment_rows WHERE ended_early <> '' ORDER BY id";
+  TUNE_RETURN_IF_ERROR(
+      TakeTexts(database, kGivenUpSql, kGivenUpSince, &FoundSweep::given_up, sweeps));
+  return TakeTexts(database, kEndedEarlySql, kEndedEarlySince, &FoundSweep::ended_early, sweeps);
+}
+
+}  // namespace
+
+Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
+  static constexpr char kSweepsSql[] =
+      "SELECT id, name, metric, mode, status, samples, CAST(CASE WHEN seed >= 0 THEN seed"
+      " ELSE printf('%u', seed) END AS TEXT), scheduler, spec, created_us, finished_us"
+      " FROM experiment_rows ORDER BY id";
+  const std::optional<LockHolder> holder = FindLockHolder(database.path());
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSweepsSql));
+  std::vector<FoundSweep> sweeps;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    FoundSweep& sweep = sweeps.emplace_back();
+    sweep.id = row->Int(0);
+    sweep.name = row->Text(1);
+    sweep.metric = row->Text(2);
+    sweep.mode = row->Text(3);
+    sweep.status = row->Text(4);
+    sweep.samples = row->Int(5);
+    sweep.seed = row->Text(6);
+    sweep.scheduler = row->Text(7);
+    const Result<Value> spec = ParseJson(row->Text(8));
+    sweep.objectives = {{sweep.metric, sweep.direction()}};
+    if (spec.ok()) {
+      sweep.trainable_kind = TrainableKind(*spec);
+      sweep.repeat = RepeatOf(*spec);
+      const Value* const space = spec->is_map() ? spec->Find("space") : nullptr;
+      sweep.has_space = space != nullptr && space->is_map() && !space->AsMap().empty();
+      sweep.is_constrained = spec->is_map() && spec->Find("metric_constraints") != nullptr;
+      ReadMoreObjectives(*spec, sweep.objectives);
+      sweep.limits = LimitsOf(*spec);
+    }
+    sweep.created_us = row->Int(9);
+    sweep.finished_us = row->OptionalInt(10);
+    // Whether a tuner lives is told by its lock, never by the row. One that has announced no sweep
+    // yet may be any's.
+    const bool has_tuner = holder && holder->MayRun(sweep.name);
+    // One that is only told of its trials has none.
+    if (sweep.status == "RUNNING" && !sweep.is_told() && !has_tuner) sweep.status = "INTERRUPTED";
+  }
+  TUNE_RETURN_IF_ERROR(TakeLabels(database, sweeps));
+  TUNE_RETURN_IF_ERROR(TakeEnds(database, sweeps));
+  return sweeps;
+}
+
+Status KeepTagged(const std::vector<std::string>& tags, std::vector<FoundSweep>& sweeps) {
+  for (const std::string& text : tags) {
+    const bool is_key_alone = text.find('=') == std::string::npos;
+    TUNE_ASSIGN_OR_RETURN(const auto wanted, ReadTag(text));
+    std::erase_if(sweeps, [&](const FoundSweep& sweep) {
+      const auto tag = sweep.labels.tags.find(wanted.first);
+      return tag == sweep.labels.tags.end() || (!is_key_alone && tag->second != wanted.second);
+    });
+  }
+  return OkStatus();
+}
+
+Result<FoundSweep> FindSweep(Database& database, const std::string& name) {
+  TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> sweeps, ListSweeps(database));
+  if (sweeps.empty())
+    return NotFound(database.path() + ": no sweep is in it yet; make one with tune run");
+  if (name.empty()) return sweeps.back();
+  std::vector<std::string_view> names;
+  for (const FoundSweep& sweep : sweeps) {
+    if (sweep.name == name) return sweep;
+    names.push_back(sweep.name);
+  }
+  const std::string unknown = database.path() + ": no sweep is named '" + Printable(name) + "'";
+  if (const auto nearest = NearestName(name, names)) {
+    return NotFound(unknown + "; did you mean '" + Printable(*nearest) + "'?");
+  }
+  constexpr size_t kNamesMax = 20;  // The latest ones.
+  std::string list;
+  const size_t earlier = names.size() - std::min(names.size(), kNamesMax);
+  names.erase(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(earlier));
+  for (const std::string_view known : names) list += (list.empty() ? "" : ", ") + Printable(known);
+  return NotFound(unknown + "; it has " + list +
+                  (earlier > 0 ? ", and " + std::to_string(earlier) + " earlier ones" : ""));
+}
+
+std::string FindArtifact(const std::string& path, const std::string& db_path,
+                         const std::string& experiment, int64_t trial) {
+  const std::string present = PresentPath(path, ArtifactsDirOf(db_path), experiment, trial);
+  if (IsS3Url(path)) return path;
+  std::error_code error;
+  const bool only_stayed =
+      !std::filesystem::exists(present, error) && std::filesystem::exists(path, error);
+  return only_stayed ? path : present;
+}
+
+Result<FoundSweep> FindRunSweep(Database& database, const std::string& name) {
+  TUNE_ASSIGN_OR_RETURN(FoundSweep sweep, FindSweep(database, name));
+  if (!sweep.is_told()) return sweep;
+  return InvalidArgument(Printable(sweep.name) +
+                         ": is a sweep of tune ask and tune tell, which no tuner runs; tune delete "
+                         "removes it");
+}
+
+Result<ExperimentSpec> ReadStoredSpec(Database& database, const FoundSweep& sweep,
+                                      bool require_trainable) {
+  static constexpr char kSpecSql[] = "SELECT spec, base_dir FROM experiments WHERE id = ?1";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSpecSql));
+  row->BindAll(sweep.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+  if (!has_row) return NotFound(database.path() + ": the sweep " + sweep.name + " is gone");
+  Result<ExperimentSpec> spec =
+      InterpretStoredSpec(row->Text(0), sweep.name, row->Text(1), require_trainable);
+  return spec;
+}
+
+int64_t TrialCountMax(Database& database, const FoundSweep& sweep) {
+  if (!sweep.has_space && sweep.samples == 1) return sweep.repeat;  // Such as a job.
+  const Result<ExperimentSpec> spec = ReadStoredSpec(database, sweep);
+  if (spec.ok()) {
+    const Result<SearchSpace> space = SpaceOf(*spec);
+    if (space.ok()) return TrialCountOf(*spec, *space, sweep.samples);
+  }
+  return sweep.samples < 0 ? -1 : sweep.samples * sweep.repeat;
+}
+
+Result<std::vector<ConfigurationRuns>> ReadConfigurationRuns(Database& database,
+                                                             const FoundSweep& sweep,
+                                                             FailedTrials failed) {
+  static constexpr char kRunsSql[] =
+      "SELECT number, status, best_value, NULL FROM trial_rows WHERE experiment = ?1"
+      " ORDER BY number";
+  static constexpr char kLimitedRunsSql[] =
+      "SELECT number, status, best_value, violation FROM trial_rows WHERE experiment = ?1"
+      " ORDER BY number";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row,
+                        database.Kept(sweep.has_limits() ? kLimitedRunsSql : kRunsSql));
+  row->BindAll(sweep.id);
+  std::vector<Run> runs;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    runs.push_back({row->Int(0), FindTrialStatus(row->Text(1)).value_or(TrialStatus::kRunning),
+                    row->OptionalReal(2), row->OptionalReal(3)});
+  }
+  return RankConfigurations(runs, sweep.repeat, sweep.direction(), failed);
+}
+
+std::string ObjectiveNames(const FoundSweep& sweep) {
+  std::string metrics;
+  for (const Objective& objective : sweep.objectives) {
+    metrics += (metrics.empty() ? "" : " and ") + Printable(objective.metric);
+  }
+  return metrics;
+}
+
+Result<std::optional<FailedBest>> FindFailedBest(Database& database, const FoundSweep& sweep) {
+  const std::string sql = "SELECT number, iterations, best_value, " +
+                          (sweep.has_limits() ? sweep.ViolationSql() : "NULL") +
+                          " FROM trial_rows WHERE experiment = ?1"
+                          " AND status = 'ERROR' AND abs(best_value) < 9e999 ORDER BY " +
+                          BestFirstSql(sweep.direction(), sweep.ViolationSql()) + " LIMIT 1";
+  TUNE_ASSIGN_OR_RETURN(Statement row, database.Prepare(sql));
+  row.BindAll(sweep.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_row, row.Step());
+  if (!has_row) return std::optional<FailedBest>();
+  return std::optional(FailedBest{row.Int(0), row.Int(1), row.Real(2), row.OptionalReal(3)});
+}
+
+namespace {
+
+// Whether any trial has one. A database that cannot be read has none.
+bool HasIterations(Database& database, const FoundSweep& sweep) {
+  Result<Statement> row = database.Prepare(
+      "SELECT EXISTS (SELECT 1 FROM trial_rows WHERE experiment = ?1 AND iterations > 0)");
+  if (!row.ok()) return false;
+  row->BindAll(sweep.id);
+  const Result<bool> has_row = row->Step();
+  return has_row.ok() && *has_row && row->Int(0) != 0;
+}
+
+}  // namespace
+
+std::string WhyThereIsNoBest(Database& database, const FoundSweep& sweep) {
+  NoBest none;
+  const Result<std::optional<FailedBest>> failed = FindFailedBest(database, sweep);
+  none.has_failed_best = failed.ok() && failed->has_value();
+  none.is_constrained = sweep.is_constrained;
+  none.has_iterations = HasIterations(database, sweep);
+  return none.Why(ObjectiveNames(sweep));
+}
+
+std::string WarningOf(const FoundSweep& sweep, const BestTrial& best) {
+  if (!sweep.has_limits()) return "";
+  if (best.runs) return WarningOf(sweep.limits, *best.runs);
+  return IsFeasible(best.violation) ? "" : NoTrialIsFeasible(sweep.limits, *best.violation);
+}
+
+std::string WarningOf(const std::vector<std::string>& limits, const ConfigurationRuns& best) {
+  if (best.violation == 0) return "";
+  return NotEachRunIsFeasible(limits, best.feasible_count, best.count(), best.violation);
+}
+
+std::string NoBestIn(Database& database, const FoundSweep& sweep) {
+  return Printable(sweep.name) + ": " + WhyThereIsNoBest(database, sweep);
+}
+
+namespace {
+
+std::string BestTrialSql(Mode mode, const std::string& which, bool has_limits) {
+  const std::string violation = has_limits ? "violation" : "";
+  return "SELECT id, number, status, best_value, best_iteration, " +
+         (has_limits ? violation : "NULL") + " FROM trials WHERE experiment = ?1 AND " + which +
+         " ORDER BY " + BestFirstSql(mode, violation) + " LIMIT 1";
+}
+
+// Of all trials that may be it. A list asks it of each sweep: prepared once.
+const char* BestOfAllSql(Mode mode, FailedTrials failed, bool has_limits) {
+  static const auto sql_for = [](Mode of, FailedTrials with, bool limited) {
+    return BestTrialSql(of, with == FailedTrials::kCount ? "best_value IS NOT NULL" : kMayBeBestSql,
+                        limited);
+  };
+  static const auto sqls_for = [](bool limited) {
+    return std::array<std::string, 4>{sql_for(Mode::kMin, FailedTrials::kLeaveOut, limited),
+                                      sql_for(Mode::kMin, FailedTrials::kCount, limited),
+                                      sql_for(Mode::kMax, FailedTrials::kLeaveOut, limited),
+                                      sql_for(Mode::kMax, FailedTrials::kCount, limited)};
+  };
+  static const std::array<std::string, 4> kSql[2] = {sqls_for(false), sqls_for(true)};
+  const size_t which = (IsLargeBetter(mode) ? 2U : 0U) + (failed == FailedTrials::kCount ? 1U : 0U);
+  return kSql[has_limits ? 1 : 0][which].c_str();
+}
+
+// False: there is none.
+Result<bool> TakeBest(Statement& row, int64_t sweep, BestTrial& best) {
+  row.BindAll(sweep);
+  TUNE_ASSIGN_OR_RETURN(const bool has_trial, row.Step());
+  if (!has_trial) return false;
+  best.id = row.Int(0);
+  best.number = row.Int(1);
+  best.status = row.Text(2);
+  best.value = row.Real(3);
+  best.iteration = row.Int(4);
+  best.violation = row.OptionalReal(5);
+  return true;
+}
+
+// The durable checkpoint of its best iteration, where there are several that of the attempt which
+// reported the value; else the latest of that attempt, else the latest.
+Status TakeCheckpoint(Database& database, const FoundSweep& sweep, int64_t attempt,
+                      BestTrial& best) {
+  static constexpr char kSql[] =
+      "SELECT path, iteration FROM checkpoints WHERE trial = ?1 AND state = 'durable'"
+      " ORDER BY iteration DESC, path";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+  row->BindAll(best.id);
+  std::string path;
+  std::optional<std::pair<bool, bool>> standing;
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) break;
+    const int64_t iteration = row->Int(1);
+    const std::pair<bool, bool> own = {
+        iteration == best.iteration,
+        AttemptThatMade(std::string(row->Text(0)), iteration) == attempt};
+    if (standing && own <= *standing) continue;
+    standing = own;
+    path = row->Text(0);
+    best.checkpoint_iteration = iteration;
+  }
+  if (standing) {
+    best.checkpoint_path = FindArtifact(path, database.path(), sweep.name, best.number);
+  }
+  return OkStatus();
+}
+
+// Of `best`, whose row was taken.
+Status TakeConfigAndCheckpoint(Database& database, const FoundSweep& sweep, BestTrial& best) {
+  static constexpr char kConfigSql[] =
+      "SELECT " TUNE_CONFIG_OF_BEST_SQL("nested") ", (SELECT min(b.attempt) FROM report_rows AS b"
+      "   WHERE b.trial = t.id AND b.iteration = t.best_iteration AND b.value = t.best_value),"
+      " " TUNE_EARLIER_CONFIGS_SQL
+      " FROM trial_rows AS t JOIN configuration_rows AS c ON c.trial = t.id WHERE t.id = ?1";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement config, database.Kept(kConfigSql));
+  config->BindAll(best.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_config, config->Step());
+  int64_t attempt = 1;
+  if (has_config) {
+    TUNE_ASSIGN_OR_RETURN(best.config, ParseJson(config->Text(0)));
+    attempt = config->OptionalInt(1).value_or(1);
+    best.earlier_configs = config->Int(2);
+  }
+  return TakeCheckpoint(database, sweep, attempt, best);
+}
+
+Result<bool> TakeRowOf(Database& database, const FoundSweep& sweep, int64_t number,
+                       BestTrial& best) {
+  TUNE_ASSIGN_OR_RETURN(Statement row, database.Prepare(BestTrialSql(
+                                           sweep.direction(), "number = " + std::to_string(number),
+                                           sweep.has_limits())));
+  return TakeBest(row, sweep.id, best);
+}
+
+}  // namespace
+
+Result<std::optional<BestTrial>> FindBestTrial(Database& database, const FoundSweep& sweep,
+                                               FailedTrials failed) {
+  BestTrial best;
+  bool is_there = false;
+  if (sweep.has_means()) {
+    TUNE_ASSIGN_OR_RETURN(auto ranked, ReadConfigurationRuns(database, sweep, failed));
+    if (ranked.empty()) return std::optional<BestTrial>();
+    best.runs = std::move(ranked.front());
+    TUNE_ASSIGN_OR_RETURN(is_there, TakeRowOf(database, sweep, best.runs->best_trial, best));
+  } else {
+    TUNE_ASSIGN_OR_RETURN(
+        const KeptStatement row,
+        database.Kept(BestOfAllSql(sweep.direction(), failed, sweep.has_limits())));
+    TUNE_ASSIGN_OR_RETURN(is_there, TakeBest(*row, sweep.id, best));
+  }
+  if (!is_there) return std::optional<BestTrial>();
+  TUNE_RETURN_IF_ERROR(TakeConfigAndCheckpoint(database, sweep, best));
+  return std::optional<BestTrial>(std::move(best));
+}
+
+Result<BestTrial> FindTrialAsBest(Database& database, const FoundSweep& sweep, int64_t number) {
+  BestTrial best;
+  TUNE_ASSIGN_OR_RETURN(const bool is_there, TakeRowOf(database, sweep, number, best));
+  if (!is_there) return NotFound(sweep.name + ": there is no trial " + std::to_string(number));
+  if (sweep.has_means()) {
+    TUNE_ASSIGN_OR_RETURN(auto ranked, ReadConfigurationRuns(database, sweep));
+    const auto runs = std::find_if(ranked.begin(), ranked.end(), [&](const ConfigurationRuns& of) {
+      return of.best_trial / sweep.repeat == number / sweep.repeat;
+    });
+    if (runs != ranked.end()) best.runs = std::move(*runs);
+  }
+  TUNE_RETURN_IF_ERROR(TakeConfigAndCheckpoint(database, sweep, best));
+  return best;
+}
+
+std::string DescribeEarlierConfigs(int64_t count, int64_t trial) {
+  return "the last of " + std::to_string(count + 1) +
+         ", one after another; trained with this one alone it comes to something else: tune why " +
+         std::to_string(trial);
+}
+
+std::string DescribeConfig(const Value& nested) {
+  if (nested.is_map() && nested.AsMap().empty()) return "no parameters";
+  std::string out;
+  AppendConfig(nested, "", out);
+  return out;
+}
+
+}  // namespace tune
