@@ -121,7 +121,10 @@ std::optional<std::string> OwnForm(const Value& map) {
       std::optional<std::string> inner = OwnForm(entry.value);
       if (inner) return inner;
     }
-    if (!is_known || (!is_list && !IsPlain(entry.value))) return std::nullopt;
+    // Under one of these names: a group that has a domain, or more, of its own.
+    if (!is_known || entry.value.is_map() || (!is_list && !IsPlain(entry.value))) {
+      return std::nullopt;
+    }
   }
   const Value* const low = FindAny(map, kLowNames);
   const Value* const high = FindAny(map, kHighNames);

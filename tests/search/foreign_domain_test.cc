@@ -70,6 +70,8 @@ TEST(RefuseForeignDomains, LeavesOurOwnFormsAlone) {
       R"j({"optimizer": {"type": "sgd", "lr": 0.1}})j",
       R"j({"lr": {"unifrom": [0, 1]}})j",
       R"j({"f": "relu(x)"})j",
+      R"j({"dropout": {"value": {"uniform": [0.1, 0.5]}}})j",
+      R"j({"head": {"options": {"depth": {"randint": [1, 4]}}}})j",
       R"j({"data": {"name": "mnist", "folder": "x"}})j",
   };
   for (const char* const json : forms) EXPECT_EQ(Refusal(json), "") << json;
