@@ -1038,6 +1038,17 @@ class ForClientsElsewhere(unittest.TestCase):
         status, said = self.command("list", "--format", "xml")
         self.assertEqual((status, said[:6], said[-4:]), (200, b"o 0\ne ", b"x 2\n"))
 
+    def test_the_metrics_do_not_tell_of_a_job_as_of_the_sweep_that_runs(self):
+        os.mkfifo(os.path.join(self.folder, "gate"))
+        subprocess.run([TUNE, "submit", "--name", "job", "--", "sh", "-c", "read line < gate"], cwd=self.folder, check=True, capture_output=True)
+        deadline = time.monotonic() + 60
+        while 'tune_trials{state="RUNNING"} 1' not in (told := self.page.ask("/metrics")[1].decode()):
+            self.assertLess(time.monotonic(), deadline, told)
+        self.assertIn('tune_sweeps{status="RUNNING"} 1', told)
+        self.assertNotIn("tune_sweep_trials", told)
+        self.assertNotIn("tune_sweep_start_timestamp_seconds", told)  # Which asks for a report within the hour.
+        subprocess.run([TUNE, "stop", "job", "--now"], cwd=self.folder, check=True, capture_output=True)
+
     def test_only_the_key_itself_opens_these_doors(self):
         cookie = self.page.ask("/?key=" + self.page.key, key=False)[0].headers["Set-Cookie"].split(";")[0]
         own = f"http://127.0.0.1:{self.page.port}"

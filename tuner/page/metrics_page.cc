@@ -10,6 +10,7 @@
 
 #include "core/posix/disk_room.h"
 #include "core/time.h"
+#include "trial_runner/command_spec.h"
 #include "trial_runner/messages.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/look/living_state.h"
@@ -132,9 +133,10 @@ Result<std::string> MetricsPage::ReadSweeps() {
                                 [&](const FoundSweep& sweep) { return sweep.status == name; }));
   }
   std::string out = of_status.text();
-  // Trials that are told with tune tell have no tuner, and all the time that they want.
+  // Trials that are told with tune tell have no tuner, and all the time that they want; a job
+  // reports at its end alone.
   const auto running = std::find_if(sweeps.rbegin(), sweeps.rend(), [](const FoundSweep& sweep) {
-    return sweep.status == kStateRunning && !sweep.is_told();
+    return sweep.status == kStateRunning && !sweep.is_told() && sweep.metric != kExitStatusMetric;
   });
   if (running == sweeps.rend()) return out;
   out += Family("tune_sweep_start_timestamp_seconds", "gauge",
