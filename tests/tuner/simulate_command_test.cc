@@ -91,6 +91,16 @@ TEST_F(SimulateCommandTest, TheLastTenthHasWhatIsReportedAtTheVeryEnd) {
   EXPECT_EQ(*row.Find("best_value"), *row.Find("best_at_100"));
 }
 
+TEST_F(SimulateCommandTest, SaysThatNothingIsLearnedFromAnEarlierSweep) {
+  Write("space.yaml",
+        "metric: loss\nmode: min\nsamples: 4\nspace: {x: {uniform: [0, 1]}}\nfrom: before\n"
+        "search: {algorithm: tpe}\ntrainable: {curve: {value: x, iterations: 9, seconds: 1}}\n");
+  const Answer answer = Simulate();
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_THAT(answer.err,
+              HasSubstr("warning: from: before: a simulated search learns nothing from it\n"));
+}
+
 TEST_F(SimulateCommandTest, PlaysSeveralSeeds) {
   options_.seeds = 3;
   options_.format = OutputFormat::kJson;

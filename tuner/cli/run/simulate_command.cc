@@ -165,6 +165,10 @@ int SimulateCommand(const SimulateOptions& options, const Clock& clock, std::ost
   const auto schedulers = SchedulersOf(options, *simulation);
   if (!schedulers.ok()) return Complain(schedulers.status(), err);
   WarnOfShortCurves(*simulation, err);
+  if (!simulation->spec.from.empty()) {
+    err << "warning: from: " << Printable(simulation->spec.from)
+        << ": a simulated search learns nothing from it\n";
+  }
   const uint64_t first_seed = simulation->seed;
   std::vector<Simulated> all;
   for (const auto& [label, scheduler] : *schedulers) {
