@@ -126,6 +126,18 @@ TEST_F(WhyTest, WithoutLimitsAMetricNamedViolationExplainsNothing) {
   EXPECT_THAT(Why("0").out, HasSubstr("the cutoff was 0.7; reached max_t of asha"));
 }
 
+// What stops may have been compared with something else than the cutoff, as by wilcoxon.
+TEST_F(WhyTest, WhatASchedulerStoppedOnTheGoodSideOfItsCutoffIsNotSaidToHaveReachedMaxT) {
+  Transition more;
+  ReportRow report = SampleReport(0, 1, 3, 0.9);
+  report.decision = SampleDecision(Verdict::kStop, 3, 0.7, 1, 2);
+  more.reports = {report};
+  more.attempts = {SampleAttempt(0, 1, Outcome::kStopped)};
+  WriteTrial(TrialStatus::kTerminated, StopReason::kScheduler, std::move(more),
+             R"(,"scheduler":{"asha":{"max_t":27}})");
+  EXPECT_THAT(Why("0").out, AllOf(HasSubstr("the cutoff was 0.7\n"), Not(HasSubstr("max_t"))));
+}
+
 TEST_F(WhyTest, AFailedTrialIsToldWithItsLastError) {
   WriteSampleSweep(*store_, "first");
   const std::string out = Why("2").out;

@@ -431,8 +431,10 @@ std::string ExplainReport(const TrialHistory& history, const HistoryReport& repo
   std::string at_end;
   if (report.decision == "stop" && !report.value && history.stop_reason != "max_t") {
     at_end = "what is not finite is the worst, and stops";
-  } else if (report.decision == "stop" && !is_worse && RungWord(history) == "rung") {
+  } else if (report.decision == "stop" && !is_worse && history.stop_reason == "max_t") {
     at_end = "reached max_t of " + scheduler;
+  } else if (report.decision == "stop" && !report.rung) {
+    at_end = "stopped by " + scheduler;
   }
   if (report.decision == "resume") {
     return report.copied.empty() ? "resumed" + (report.rung ? "; " + AtRung(history, report) : "")
