@@ -58,7 +58,9 @@ class CommandText {
 // As a program reads it: a string as it is, everything else as JSON.
 std::string CommandValueText(const Value& value);
 
-// In single quotes, whatever it holds; without them where they change nothing, so that a number may
+// A text in single quotes of a shell, whatever it holds.
+std::string InSingleQuotes(std::string_view text);
+// The same; without them where they change nothing, so that a number may
 // stand within quotes of one's own.
 std::string ShellQuoted(std::string_view text);
 

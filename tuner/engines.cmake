@@ -25,4 +25,4 @@ tune_library(tune_engines
     ${CMAKE_CURRENT_LIST_DIR}/engines/slurm_engine.cc
     ${CMAKE_CURRENT_LIST_DIR}/engines/ssh_engine.cc
     ${CMAKE_CURRENT_LIST_DIR}/engines/worker_programs.cc
-  DEPS tune_bucket tune_core tune_core_posix tune_pool_book tune_spec)
+  DEPS tune_bucket tune_core tune_core_posix tune_pool_book tune_secrets tune_spec)

@@ -42,4 +42,4 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/look/trial_lookup.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/look/trial_listing.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/look/why_command.cc
-  DEPS tune_bucket tune_checkpoint_place tune_core tune_sweep_labels tune_core_posix tune_control tune_device_status tune_doubts tune_fusion tune_lane_speeds tune_repeated_runs tune_search_problem tune_sqlite tune_artifacts tune_search tune_spec tune_schedulers)
+  DEPS tune_bucket tune_checkpoint_place tune_core tune_secrets tune_sweep_labels tune_core_posix tune_control tune_device_status tune_doubts tune_fusion tune_lane_speeds tune_repeated_runs tune_search_problem tune_sqlite tune_artifacts tune_search tune_spec tune_schedulers)

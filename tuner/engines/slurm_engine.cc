@@ -7,6 +7,7 @@
 
 #include "core/posix/read_bytes.h"
 #include "core/utf8.h"
+#include "trial_runner/command_text.h"
 #include "tuner/engines/program_call.h"
 
 namespace tune {
@@ -15,12 +16,6 @@ namespace {
 constexpr int64_t kArrayMax = 1000;  // Slurm's own default of MaxArraySize is 1001.
 constexpr Duration kSlurmPatience = Seconds(60);
 constexpr size_t kIdsMax = 2000;  // Of one scancel.
-
-std::string Quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 int64_t NumberIn(std::string_view digits) {
   int64_t number = 0;
@@ -179,12 +174,12 @@ std::string SbatchScript(const PoolSpec& pool, const SlurmPlaces& places, const 
          prefix + "$((" + std::to_string(first) +
          " + SLURM_ARRAY_TASK_ID))\n"
          "TUNE_JOIN=$(cat " +
-         Quoted(invitation.token_path) +
+         InSingleQuotes(invitation.token_path) +
          ") || exit 1\n"
          "export TUNE_JOIN\n" +
-         Quoted(programs + "/tune_worker") + " --connect " + Quoted(invitation.connect) +
-         " --name \"$name\" --cpus " + std::to_string(*pool.worker.cpus) + " --gpus " +
-         std::to_string(*pool.worker.gpus) +
+         InSingleQuotes(programs + "/tune_worker") + " --connect " +
+         InSingleQuotes(invitation.connect) + " --name \"$name\" --cpus " +
+         std::to_string(*pool.worker.cpus) + " --gpus " + std::to_string(*pool.worker.gpus) +
          " &\n"
          "worker=$!\n"
          "unset TUNE_JOIN\n"

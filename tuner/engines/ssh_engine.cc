@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/posix/durable_file.h"
+#include "trial_runner/command_text.h"
 #include "tuner/engines/command_engine.h"
 #include "tuner/engines/program_call.h"
 #include "tuner/engines/worker_programs.h"
@@ -21,12 +22,6 @@ constexpr char kSshFolder[] = ".cache/tune/engine";
 constexpr uint64_t kTokenBytesMax = 4096;
 constexpr int kSshFailed = 255;  // ssh itself, and not what it ran.
 
-std::string Quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 // Whether the worker of a folder with a file `pid` lives: its number may be another's by now.
 constexpr char kLives[] =
     "lives() {\n"
@@ -36,8 +31,8 @@ constexpr char kLives[] =
     "}\n";
 
 std::string In(const std::string& folder) {
-  return "umask 077\ncd \"$HOME\" && mkdir -p " + Quoted(folder) + " && cd " + Quoted(folder) +
-         " || exit 1\n";
+  return "umask 077\ncd \"$HOME\" && mkdir -p " + InSingleQuotes(folder) + " && cd " +
+         InSingleQuotes(folder) + " || exit 1\n";
 }
 
 std::string ProbeScript(const std::string& folder, const std::string& hash) {
@@ -50,9 +45,10 @@ std::string ProbeScript(const std::string& folder, const std::string& hash) {
 std::string CopyCommand(const std::string& folder, const std::string& hash) {
   const std::string place = "programs-" + hash;
   return "sh -c " +
-         Quoted("umask 077; cd \"$HOME\" && cd " + Quoted(folder) + " && new=$(mktemp -d " + place +
-                ".XXXXXX) && tar -C $new -xf - && { mv -T $new " + place +
-                " 2>/dev/null || rm -rf $new; } && [ -e " + place + "/tune_worker ]");
+         InSingleQuotes("umask 077; cd \"$HOME\" && cd " + InSingleQuotes(folder) +
+                        " && new=$(mktemp -d " + place +
+                        ".XXXXXX) && tar -C $new -xf - && { mv -T $new " + place +
+                        " 2>/dev/null || rm -rf $new; } && [ -e " + place + "/tune_worker ]");
 }
 
 // The worker leads a session of its own, so that the connection's end does not reach it. It takes
@@ -63,7 +59,7 @@ std::string StartScript(const std::string& folder, const std::string& hash, cons
   std::string script = In(folder) + kLives + "mkdir -p " + name + " && lives " + name +
                        " && exit 0\n"
                        "echo " +
-                       Quoted(host) + " >" + name +
+                       InSingleQuotes(host) + " >" + name +
                        "/host\n"
                        "cat >" +
                        name + "/token <<'END_OF_TOKEN'\n" + token +
@@ -72,7 +68,8 @@ std::string StartScript(const std::string& folder, const std::string& hash, cons
                        name +
                        "/token)\nexport TUNE_JOIN\n"
                        "setsid programs-" +
-                       hash + "/tune_worker --connect " + Quoted(connect) + " --name " + name;
+                       hash + "/tune_worker --connect " + InSingleQuotes(connect) + " --name " +
+                       name;
   if (pool.worker.cpus) script += " --cpus " + std::to_string(*pool.worker.cpus);
   if (pool.worker.gpus) script += " --gpus " + std::to_string(*pool.worker.gpus);
   // The last word is looked for with a space behind it.
@@ -111,11 +108,11 @@ std::string EndScript(const std::string& folder, const std::vector<std::string>&
 // Where hosts have one home folder, each tells of its own workers.
 std::string SshListScript(const std::string& folder, const std::string& host,
                           const std::string& prefix) {
-  return "cd \"$HOME\" && cd " + Quoted(folder) + " 2>/dev/null || exit 0\n" + kLives +
+  return "cd \"$HOME\" && cd " + InSingleQuotes(folder) + " 2>/dev/null || exit 0\n" + kLives +
          "for name in " + prefix +
          "*; do\n"
          "  [ \"$(cat \"$name/host\" 2>/dev/null)\" = " +
-         Quoted(host) +
+         InSingleQuotes(host) +
          " ] || continue\n"
          "  if lives \"$name\"; then echo \"$name running\"\n"
          "  else echo \"$name ended $(tail -n 1 \"$name/log\" 2>/dev/null)\"; fi\n"

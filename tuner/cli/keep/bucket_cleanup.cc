@@ -113,7 +113,7 @@ Result<std::string> LookAtStorage(const std::string& storage, const std::string&
   const S3Address root = prefix.Below(sweep);
   const Result<std::shared_ptr<S3Client>> client = ClientForCommand(prefix.bucket);
   if (!client.ok()) return client.status().At(kPlace);
-  const StopLater patience(kAnswerPatience);
+  const StopLater patience(kStorePatience);
   TUNE_RETURN_IF_ERROR(CheckMayBegin(**client, root.key, patience.token()).At(kPlace));
   return root.ToUrl() +
          " can be listed and has no object; that it can be written is seen when the "
@@ -123,7 +123,7 @@ Result<std::string> LookAtStorage(const std::string& storage, const std::string&
 Result<std::string> KeepClaim(const SweepStorage& storage, const std::stop_token& stop) {
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client,
                         S3Client::Make(storage.root.bucket));
-  client->SetPatience(kAnswerPatience);
+  client->SetPatience(kStorePatience);
   const Status owned = CheckOwner(*client, storage.root.key, storage.owner, stop);
   if (owned.code() != StatusCode::kNotFound) {
     if (!owned.ok()) return owned;

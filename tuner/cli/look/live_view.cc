@@ -6,6 +6,7 @@
 
 #include "core/counted.h"
 #include "core/posix/environment.h"
+#include "trial_runner/command_text.h"
 #include "tuner/alike_failures.h"
 #include "tuner/best_trial.h"
 #include "tuner/cli/look/sweep_lookup.h"
@@ -179,9 +180,7 @@ std::string ShellQuoted(const std::string& text) {
            kPlain.find(c) != std::string_view::npos;
   });
   if (is_plain) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
+  return InSingleQuotes(text);
 }
 
 std::string ShellCommand(const std::string& verb, const std::string& sweep,

@@ -8,7 +8,7 @@ namespace tune {
 
 Result<std::shared_ptr<S3Client>> ClientForCommand(const std::string& bucket) {
   TUNE_ASSIGN_OR_RETURN(std::shared_ptr<S3Client> client, S3Client::Make(bucket));
-  client->SetPatience(kAnswerPatience);
+  client->SetPatience(kStorePatience);
   const auto is_told = std::make_shared<std::atomic_flag>();
   const auto tell = [is_told](const Status& trouble) {
     if (!is_told->test_and_set()) Tell("waiting for the object store: " + trouble.message());

@@ -14,7 +14,7 @@ namespace tune {
 
 // How long a command waits for the answer to one request. What is waited for is said after
 // kTellAfter.
-inline constexpr Duration kAnswerPatience = Seconds(30);
+inline constexpr Duration kStorePatience = Seconds(30);
 inline constexpr Duration kTellAfter = Seconds(5);
 
 // It says on standard error, once, that a store does not answer, and gives it up.

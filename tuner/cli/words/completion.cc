@@ -3,16 +3,10 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "trial_runner/command_text.h"
 
 namespace tune {
 namespace {
-
-// A text within single quotes of a shell.
-std::string Quoted(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 std::vector<OptionText> Only(const CommandUsage& command, bool positionals) {
   std::vector<OptionText> options;
@@ -121,13 +115,14 @@ std::string Bash(const std::vector<CommandUsage>& commands) {
     }
     std::string positionals = is_program ? "COMMAND" : "";
     for (const OptionText& option : Only(command, true)) {
-      positionals += (positionals.empty() ? "" : " ") + Quoted(option.value);
+      positionals += (positionals.empty() ? "" : " ") + InSingleQuotes(option.value);
     }
     script += "    " + (is_program ? std::string("''") : command.name) +
-              ")\n      options=" + Quoted(options) + "\n      values=" + Quoted(values) +
-              "\n      positionals=(" + positionals + ") ;;\n";
+              ")\n      options=" + InSingleQuotes(options) +
+              "\n      values=" + InSingleQuotes(values) + "\n      positionals=(" + positionals +
+              ") ;;\n";
   }
-  const std::string names = "_tune_commands=" + Quoted(CommandNames(commands)) + "\n\n";
+  const std::string names = "_tune_commands=" + InSingleQuotes(CommandNames(commands)) + "\n\n";
   script.insert(script.find("_tune_values() {"), names);
   return script + kBashEnd;
 }
@@ -162,11 +157,11 @@ std::string ZshArguments(const CommandUsage& command) {
     const std::string value = ZshText(option.value) + ":" + ZshAction(option.value);
     const std::string taken = option.value.empty() ? "" : ":" + value;
     if (option.is_positional) {
-      text += " \\\n        " + Quoted((option.is_many ? "*:" : ":") + value);
+      text += " \\\n        " + InSingleQuotes((option.is_many ? "*:" : ":") + value);
       continue;
     }
     for (const std::string& name : {option.name, option.short_name}) {
-      if (!name.empty()) text += " \\\n        " + Quoted(name + "[" + about + "]" + taken);
+      if (!name.empty()) text += " \\\n        " + InSingleQuotes(name + "[" + about + "]" + taken);
     }
   }
   return text;
@@ -179,8 +174,9 @@ std::string Zsh(const std::vector<CommandUsage>& commands) {
       "_tune_sweeps() {\n  local -a sweeps=(${(f)\"$(tune list --names 2>/dev/null)\"})\n"
       "  compadd -a sweeps\n}\n\n_tune_commands() {\n  local -a commands=(\n";
   for (size_t i = 1; i < commands.size(); ++i) {
-    script +=
-        "    " + Quoted(commands[i].name + ":" + ZshText(FirstSentence(commands[i].about))) + "\n";
+    script += "    " +
+              InSingleQuotes(commands[i].name + ":" + ZshText(FirstSentence(commands[i].about))) +
+              "\n";
   }
   script +=
       "  )\n  _describe command commands\n}\n\n_tune() {\n  local state line\n  _arguments "
@@ -205,7 +201,7 @@ std::string FishValues(const std::string& value) {
   if (value.find('|') == std::string::npos) return " -x";
   std::string choices = value;
   std::replace(choices.begin(), choices.end(), '|', ' ');
-  return " -x -a " + Quoted(choices);
+  return " -x -a " + InSingleQuotes(choices);
 }
 
 std::string FishOptions(const CommandUsage& command, const std::string& condition) {
@@ -220,7 +216,8 @@ std::string FishOptions(const CommandUsage& command, const std::string& conditio
     std::string names;
     if (!option.short_name.empty()) names += " -s " + option.short_name.substr(1);
     if (option.name.starts_with("--")) names += " -l " + option.name.substr(2);
-    script += line + names + FishValues(option.value) + " -d " + Quoted(option.about) + "\n";
+    script +=
+        line + names + FishValues(option.value) + " -d " + InSingleQuotes(option.about) + "\n";
   }
   return script;
 }
@@ -234,7 +231,7 @@ std::string Fish(const std::vector<CommandUsage>& commands) {
   for (size_t i = 1; i < commands.size(); ++i) {
     const CommandUsage& command = commands[i];
     script += "complete -c tune -n __fish_use_subcommand -a " + command.name + " -d " +
-              Quoted(FirstSentence(command.about)) + "\n" +
+              InSingleQuotes(FirstSentence(command.about)) + "\n" +
               FishOptions(command, " -n '__fish_seen_subcommand_from " + command.name + "'");
   }
   return script;
