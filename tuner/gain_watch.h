@@ -26,8 +26,8 @@ class GainWatch {
   // without a gain are enough; nothing: however many.
   void OnTrialEnded(TrialNumber trial, const LossPoint& losses, double violation,
                     std::optional<int64_t> most);
-  // What the search expects that could still be gained, before a trial is made.
-  void OnRegret(double expected, double most) { is_over_ = is_over_ || expected < most; }
+  // The search expects that too little could still be gained, said before a trial is made.
+  void OnRegretMet() { is_over_ = true; }
   // Not any more once a person asked for more trials.
   bool heeds_regret() const { return heeds_regret_; }
   // The sweep was extended: it counts anew.

@@ -50,7 +50,8 @@ class Sweep {
 
   // ---- a step: its time, what happened, the time's limits, grants, the end
 
-  SweepAnswer Apply(const SweepEvent& event);  // The one way in.
+  SweepAnswer Apply(const SweepEvent& event);   // The one way in,
+  SweepAnswer Replay(const SweepEvent& event);  // and the same for what was told in earlier lives.
   bool has_wishes() const { return !wishes_.empty(); }
   std::vector<Wish> TakeWishes() { return std::exchange(wishes_, {}); }
   void Conclude();  // Rows of trials that were made or changed.
@@ -223,6 +224,7 @@ class Sweep {
   void NoteFailure(TrialRecord& trial, Outcome outcome);
   TrialRecord* CreateTrial();
   bool HasFoundEnough();
+  void EndByRegret();
   void PinCheckpoint(const TrialRecord& trial);
   void DropFromQueue(TrialRecord& trial);
   void DropLease(TrialRecord& trial);
@@ -261,10 +263,10 @@ class Sweep {
   std::set<TrialNumber> waiting_, paused_;
   std::set<std::pair<Instant, TrialNumber>> backing_off_;
   int64_t samples_ = 0, trial_count_max_ = 0;
-  bool space_exhausted_ = false, no_more_trials_said_ = false;  // To the scheduler.
-  int64_t error_count_ = 0;
+  bool has_stored_ = false, is_replay_ = false, space_exhausted_ = false,
+       no_more_trials_said_ = false;  // To the scheduler.
+  int64_t error_count_ = 0, max_concurrent_ = 0;
   AlikeFailures alike_failures_;  // Of this life of the sweep.
-  int64_t max_concurrent_ = 0;
   bool is_waiting_said_ = false, is_learning_said_ = false, is_paused_ = false;  // By command.
   int64_t learned_gpu_memory_ = 0;  // The most that an attempt was seen to use of a device.
   ReportPaces paces_;
@@ -282,11 +284,9 @@ class Sweep {
   Instant last_active_;  // Of the latest step.
   static constexpr Instant kAtOnce{std::numeric_limits<int64_t>::min()};
   static constexpr Instant kNever{std::numeric_limits<int64_t>::max()};
-  Instant limits_due_ = kNever;   // No attempt's limit is reached before.
-  Instant silence_due_ = kNever;  // No attempt is silent for too long before.
+  Instant limits_due_ = kNever, silence_due_ = kNever;  // No attempt's limit, or silence, before.
   std::optional<Instant> unplaceable_since_;
-  std::string unplaceable_with_;  // What the workers had when it was last looked at.
-  std::string given_up_, ended_early_;
+  std::string unplaceable_with_, given_up_, ended_early_;  // With: what the workers had then.
 
   // During a step.
   SweepAnswer answer_;  // To what is applied.

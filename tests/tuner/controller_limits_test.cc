@@ -217,6 +217,16 @@ TEST_F(ControllerLimits, TooLittleToBeGainedEndsTheSweep) {
                                                   "space is expected to be better than the best "
                                                   "trial by less than 0.05; no more begin")));
   EXPECT_THAT(world_->experiment.ended_early, StartsWith("until.regret: "));
+  {
+    SCOPED_TRACE("a build whose model expects more to be gained follows what was decided");
+    ExperimentSpec other = spec;
+    other.regret_max = 1e-12;
+    const auto fresh = ControllerWorld::MakeController(other);
+    fresh->RestoreSuggestions({world_->configurations.begin(), world_->configurations.end()});
+    for (const auto& step : world_->log()) fresh->Follow(*DecodeStream(step.stream));
+    EXPECT_EQ(fresh->trials().size(), trial);
+    EXPECT_FALSE(fresh->sweep().HasMoreToCreate());
+  }
   world_->Recover();
   EXPECT_FALSE(world_->controller().sweep().HasMoreToCreate());
   world_->Apply({SamplesExtended{600}});

@@ -28,9 +28,8 @@ TEST(GainWatch, CountsTrialsInARowThatAreNoBetter) {
 
 TEST(GainWatch, WhatIsExpectedToBeGainedEndsItUntilMoreIsAskedFor) {
   GainWatch watch;
-  watch.OnRegret(0.5, 0.1);
   EXPECT_FALSE(watch.is_over());
-  watch.OnRegret(0.05, 0.1);
+  watch.OnRegretMet();
   EXPECT_TRUE(watch.is_over());
   EXPECT_TRUE(watch.heeds_regret());
   watch.Restart();
