@@ -33,15 +33,16 @@ Value PointOf(const Configuration& configuration, const SearchSpace& space) {
   return point;
 }
 
-// Points come in addition to a grid, which nobody wants again here.
-void ReplaceGridSearch(Value& space) {
+}  // namespace
+
+Value WithoutGrids(Value space) {
+  if (!space.is_map()) return space;
   for (MapEntry& entry : space.AsMap()) {
     if (entry.key == "grid_search" && entry.value.is_list()) entry.key = "choice";
-    if (entry.value.is_map()) ReplaceGridSearch(entry.value);
+    entry.value = WithoutGrids(std::move(entry.value));
   }
+  return space;
 }
-
-}  // namespace
 
 Value RetrainDocument(const Value& document, const SearchSpace& space, std::optional<int64_t> max_t,
                       const RetrainPlan& plan) {
@@ -56,9 +57,8 @@ Value RetrainDocument(const Value& document, const SearchSpace& space, std::opti
   result.Set("search", std::move(search));
   Erase("from", result);
   Erase("until", result);
-  if (Value* const domains = result.Find("space"); domains != nullptr && domains->is_map()) {
-    ReplaceGridSearch(*domains);
-  }
+  // Points come in addition to a grid, which nobody wants again here.
+  if (Value* const domains = result.Find("space")) *domains = WithoutGrids(std::move(*domains));
   Value points = Value::MakeList();
   for (const Configuration& configuration : plan.configurations) {
     points.AsList().push_back(PointOf(configuration, space));

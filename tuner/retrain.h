@@ -34,6 +34,9 @@ struct RetrainPlan {
 Value RetrainDocument(const Value& document, const SearchSpace& space, std::optional<int64_t> max_t,
                       const RetrainPlan& plan);
 
+// The space with a choice in each grid_search's place, for a sweep whose trials are counted.
+Value WithoutGrids(Value space);
+
 // Not the earlier sweep's, so that no trial draws what another drew there.
 uint64_t RetrainSeed(uint64_t seed);
 

@@ -355,6 +355,24 @@ TEST_F(BeforeTheStart, TryOneShowsWhatWasReadWhere) {
   EXPECT_EQ(folder_.Names(), (std::vector<std::string>{"space.yaml", "trial.sh"}));
 }
 
+TEST_F(BeforeTheStart, TryOneTriesOneTrialOfAGridAndAsksNoSearchForWhatMayBeGained) {
+  WriteScript("echo \"$1\" >> tried; echo \"acc: $1\"");
+  const std::string grid =
+      "name: grid\nmetric: acc\nmode: max\nspace: {x: {grid_search: [1, 2, 3, 4]}}\n"
+      "trainable: {command: [./trial.sh, \"{x}\"], metrics: {acc: {regex: \"acc: {number}\"}}}\n";
+  const ProgramResult tried = Run(grid, {"--try-one", "--cpus", "1"});
+  EXPECT_EQ(tried.exit_status, 0) << tried.err;
+  const std::string value = ReadAll(folder_ / "tried").substr(0, 1);
+  EXPECT_EQ(ReadAll(folder_ / "tried"), value + "\n");
+  EXPECT_THAT(tried.out, AllOf(HasSubstr("configuration: {\"x\":" + value + "}"),
+                               HasSubstr("acc = " + value + "   read on")));
+  const ProgramResult learns =
+      Run(Sweep("command: [./trial.sh, \"{x}\"], metrics: {acc: {regex: \"acc: {number}\"}}",
+                "samples: 4\nsearch: {algorithm: gp}\nuntil: {regret: 0.002}\n"),
+          {"--try-one", "--cpus", "1"});
+  EXPECT_EQ(learns.exit_status, 0) << learns.err;
+}
+
 TEST_F(BeforeTheStart, TryOneSaysWhyNothingWasRead) {
   WriteScript("echo 'acc: 0.5' >&2");
   const ProgramResult tried =

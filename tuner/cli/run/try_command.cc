@@ -21,6 +21,7 @@
 #include "core/utf8.h"
 #include "trial_runner/trainable_catalog.h"
 #include "tuner/cli/words/complain.h"
+#include "tuner/retrain.h"
 #include "tuner/spec_reader.h"
 #include "tuner/sqlite/database.h"
 
@@ -56,7 +57,8 @@ std::string ReadText(const fs::path& path) {
 }
 
 // What `tune run` is told: the same sweep, of one trial that stops at its first report.
-std::vector<std::string> Arguments(const RunOptions& options, const std::string& db_path) {
+std::vector<std::string> Arguments(const RunOptions& options, const ExperimentSpec& spec,
+                                   const std::string& db_path) {
   std::vector<std::string> arguments = {options.program_dir + "/tune", "--db", db_path, "run",
                                         options.space_path};
   const auto add = [&](const std::string& name, const std::string& value) {
@@ -66,8 +68,11 @@ std::vector<std::string> Arguments(const RunOptions& options, const std::string&
   for (const std::string& assignment : options.overrides) add("--set", assignment);
   // Neither rungs nor repetitions nor an earlier sweep matter to a first report.
   for (const char* const assignment : {"samples=1", "stop.training_iteration=1", "scheduler=fifo",
-                                       "search={algorithm: random}", "from=null"}) {
+                                       "search={algorithm: random}", "from=null", "until=null"}) {
     add("--set", assignment);
+  }
+  if (const Value space = WithoutGrids(spec.space); space != spec.space) {
+    add("--set", "space=" + ToJson(space));
   }
   if (options.seed) add("--seed", std::to_string(*options.seed));
   if (options.cpus) add("--cpus", std::to_string(*options.cpus));
@@ -133,7 +138,8 @@ Result<Tried> ReadTried(const std::string& folder, const std::string& db_path) {
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
        it.increment(error)) {
-    if (it->path().extension() == ".log" && it->path().filename() != "tuner.log") {
+    const std::string name = it->path().filename().string();
+    if (name.ends_with(".log") && name != "tuner.log" && name.find("_rank_") == std::string::npos) {
       tried.log = ReadText(it->path());
     }
   }
@@ -226,7 +232,7 @@ int TryOne(const RunOptions& options, std::ostream& out, std::ostream& err) {
   err << "trying one trial of " << spec->name << " up to its first report\n";
   const std::string db_path = folder.path() + "/try.db";
   const std::string output = folder.path() + "/output";
-  const Result<int> status = RunTune(Arguments(options, db_path), output);
+  const Result<int> status = RunTune(Arguments(options, *spec, db_path), output);
   if (!status.ok()) return Complain(status.status(), err);
   const Result<Tried> tried = ReadTried(folder.path(), db_path);
   const bool was_interrupted = *status != 0 && *status != 3;
