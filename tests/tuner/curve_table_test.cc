@@ -74,10 +74,12 @@ TEST(CurveTable, ATrialsLinesAreACurveWhereThereIsAColumnOfTrials) {
 TEST(CurveTable, OtherColumnsAreMetricsAndAnEmptyOneWasNotReported) {
   const auto curves = Read(
       "lr,optimizer/kind,iteration,loss,accuracy\n"
-      "0.5,adam,1,,0.1\n");
+      "0.5,adam,1,,0.1\n"
+      "0.5,adam,2,nan,0.1\n");
   ASSERT_TRUE(curves.ok()) << curves.status().message();
   EXPECT_THAT(curves->metrics, ElementsAre("loss", "accuracy"));
-  EXPECT_TRUE(std::isnan(curves->curves[0].values[0]));
+  EXPECT_TRUE(std::isnan(curves->curves[0].values[2]));
+  EXPECT_THAT(curves->curves[0].was_reported, ElementsAre(false, true, true, true));
   EXPECT_EQ(curves->curves[0].values[1], 0.1);
 }
 
@@ -123,8 +125,9 @@ TEST(CurveTable, SaysWhichColumnIsMissing) {
 
 TEST(CurveTable, SaysWhereACellIsWrong) {
   const std::string head = "lr,optimizer/kind,iteration,loss,seconds\n";
-  EXPECT_THAT(ErrorOf(head + "0.5,adam,1,NaN,1\n"),
-              StartsWith("curves.csv:2:12: loss: read 'NaN', expected a finite number or nothing"));
+  EXPECT_THAT(
+      ErrorOf(head + "0.5,adam,1,inf,1\n"),
+      StartsWith("curves.csv:2:12: loss: read 'inf', expected a finite number, nan or nothing"));
   EXPECT_THAT(ErrorOf(head + "0.5,adam,1,0.5,-1\n"),
               StartsWith("curves.csv:2:16: seconds: read '-1', expected a number from 0"));
   EXPECT_THAT(ErrorOf(head + "0.5,adam,0,0.5,1\n"),

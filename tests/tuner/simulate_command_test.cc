@@ -129,6 +129,23 @@ TEST_F(SimulateCommandTest, ReplaysATable) {
   EXPECT_THAT(answer.err, HasSubstr("1 of 2 recorded curves are shorter than the longest, 2 "));
 }
 
+TEST_F(SimulateCommandTest, ATrialThatDivergedIsStoppedInAReplayAsInASweep) {
+  std::string table = "x,iteration,loss\n";
+  for (int iteration = 1; iteration <= 9; ++iteration) {
+    for (const char* const x : {"0.1", "0.2", "0.3"}) {
+      table += x + (("," + std::to_string(iteration)) + ",1\n");
+    }
+    table += "0.4," + std::to_string(iteration) + (iteration < 3 ? ",1\n" : ",nan\n");
+  }
+  options_.curves = Write("curves.csv", table);
+  options_.samples = 4;
+  options_.schedulers = {"{asha: {max_t: 9, grace_period: 3, reduction_factor: 3}}"};
+  options_.format = OutputFormat::kJson;
+  const Answer answer = Simulate();
+  ASSERT_EQ(answer.status, 0) << answer.err;
+  EXPECT_LE(ParseJson(answer.out)->AsList()[0].Find("epochs")->AsInt(), 3 * 9 + 3);
+}
+
 TEST_F(SimulateCommandTest, ReplaysAnEarlierSweep) {
   const testing::WrittenSweep written =
       testing::WriteInstantSweep({.samples = 6, .iterations = 5}, folder_.path());

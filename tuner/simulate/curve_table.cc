@@ -196,7 +196,7 @@ Result<size_t> TableReader::FindCurve() {
       return InvalidAt(cells_[0].place,
                        "more than " + std::to_string(limits::kCurvesMax) + " curves");
     }
-    curves_.curves.push_back({std::move(configuration), {}, {}, {}});
+    curves_.curves.push_back({std::move(configuration), {}, {}, {}, {}});
   } else if (!(curves_.curves[found->second].configuration == configuration)) {
     return Expected(cells_[*columns_.trial], kTrialName,
                     "another trial: this one had another configuration before");
@@ -244,13 +244,15 @@ Status TableReader::ReadReport(RecordedCurve& curve) {
   for (size_t m = 0; m < columns_.metrics.size(); ++m) {
     const CsvCell& cell = cells_[columns_.metrics[m]];
     const std::string text = Trimmed(cell.text);
-    const auto value = text.empty() ? std::numeric_limits<double>::quiet_NaN() : ParseFinite(text);
+    const bool is_none = text.empty() || text == "nan" || text == "NaN";
+    const auto value = is_none ? std::numeric_limits<double>::quiet_NaN() : ParseFinite(text);
     if (!value) {
       return Expected(cell, curves_.metrics[m],
-                      "a finite number or nothing (a column that is none of the space's "
+                      "a finite number, nan or nothing (a column that is none of the space's "
                       "parameters is a metric)");
     }
     curve.values.push_back(*value);
+    curve.was_reported.push_back(!text.empty());
   }
   return OkStatus();
 }

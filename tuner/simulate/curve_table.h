@@ -7,7 +7,8 @@
 // Columns, in any order: each parameter of the space by its flat name (a constant's may be left
 // out; an empty cell: it does not exist under its condition), `training_iteration` or `iteration`,
 // `seconds` of the report since the one before (left out: 1 each), the metrics that the sweep
-// needs, and others, which are reported too. An empty metric is one that was not reported.
+// needs, and others, which are reported too. An empty metric is one that was not reported; nan is a
+// value, the worst.
 //
 // The lines of one configuration are one curve, their iterations rising; lines of different curves
 // may alternate. A column `trial` makes the lines with one text in it a curve, so that a

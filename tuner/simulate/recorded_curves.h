@@ -16,7 +16,8 @@ struct RecordedCurve {
   Configuration configuration;      // Of the space that is swept; several curves may share one.
   std::vector<int64_t> iterations;  // Rising, from 1; gaps are iterations without a report.
   std::vector<double> seconds;      // Of each report since the one before.
-  std::vector<double> values;       // For each report one of each metric; NaN: not reported.
+  std::vector<double> values;       // For each report one of each metric.
+  std::vector<bool> was_reported;   // For each value. NaN may have been: such a trial diverged.
 };
 
 struct RecordedCurves {

@@ -28,8 +28,8 @@ class RecordedAttempt final : public AttemptCurve {
     step.iteration = curve_.iterations[next_];
     step.seconds = curve_.seconds[next_];
     for (size_t m = 0; m < metrics_.size(); ++m) {
-      const double value = curve_.values[next_ * metrics_.size() + m];
-      if (!std::isnan(value)) step.metrics.emplace_back(metrics_[m], value);
+      const size_t at = next_ * metrics_.size() + m;
+      if (curve_.was_reported[at]) step.metrics.emplace_back(metrics_[m], curve_.values[at]);
     }
     step.final = ++next_ == curve_.iterations.size();
     return step;

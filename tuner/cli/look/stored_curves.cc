@@ -108,7 +108,7 @@ Status StoredCurveReader::BeginCurve(const FoundSweep& sweep, const Statement& r
   TUNE_ASSIGN_OR_RETURN(const Configuration recorded, Configuration::FromFlat(flat));
   Result<Configuration> configuration = InSpace(space_, recorded);
   if (!configuration.ok()) return configuration.status().At(place);
-  curves_.curves.push_back({*std::move(configuration), {}, {}, {}});
+  curves_.curves.push_back({*std::move(configuration), {}, {}, {}, {}});
   return OkStatus();
 }
 
@@ -125,6 +125,7 @@ Status StoredCurveReader::AddReport(const Statement& row, double seconds) {
     const Value* const value = metrics.is_map() ? metrics.Find(name) : nullptr;
     const std::optional<double> number = value == nullptr ? std::nullopt : ReadNumber(*value);
     curve.values.push_back(number.value_or(std::numeric_limits<double>::quiet_NaN()));
+    curve.was_reported.push_back(number.has_value());
   }
   return OkStatus();
 }
