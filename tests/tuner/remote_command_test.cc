@@ -52,6 +52,17 @@ TEST(RemoteCommands, WhatIsWrittenLiesInAFolderOfTheCommands) {
   }
   EXPECT_FALSE(CheckRemoteCommand({"export", "--to", "csv"}).ok());
   EXPECT_FALSE(CheckRemoteCommand({"export", "--to", "csv", "--", "/etc/x"}).ok());
+  // What reads the arguments there takes a -- for an option's value, and -1/.. for a word.
+  EXPECT_FALSE(CheckRemoteCommand({"report", "a", "--html", "ok.html", "--iteration", "--", "--md",
+                                   "/home/ada/plan.md"})
+                   .ok());
+  EXPECT_FALSE(CheckRemoteCommand({"plot", "a", "--", "--svg=/etc/x"}).ok());
+  for (const std::string word : {"-1/../../home/ada/x", "-!x", "- x", "--width=1"}) {
+    EXPECT_THAT(CheckRemoteCommand({"export", "a", word, "--to", "csv"}).status().message(),
+                HasSubstr("expected [NAME] DIR --to FORM"))
+        << word;
+    EXPECT_FALSE(CheckRemoteCommand({"export", "a", "ok", word, "--to=csv"}).ok()) << word;
+  }
   EXPECT_THAT(CheckRemoteCommand({"export", "--to", "mlflow", "x"}).status().message(),
               HasSubstr("on the head's"));
 }

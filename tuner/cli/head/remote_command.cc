@@ -115,8 +115,12 @@ Result<RemoteKind> CheckRemoteCommand(const std::vector<std::string>& arguments)
                            " works on a database of this machine, and not on a head elsewhere "
                            "(--head, TUNE_HEAD)");
   }
-  for (size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
-    const std::string option = arguments[i].substr(0, arguments[i].find('='));
+  // The command may take a -- for an option's value, and read on.
+  if (IsAmong(arguments, "--")) {
+    return InvalidArgument("tune " + name + ": expected no -- in a command of a head elsewhere");
+  }
+  for (const std::string& argument : arguments) {
+    const std::string option = argument.substr(0, argument.find('='));
     if (!IsAmong(kOfTheHead, option)) continue;
     return InvalidArgument(option + ": is about files of the head's machine, and so is not taken " +
                            "from elsewhere");

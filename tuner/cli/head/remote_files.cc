@@ -25,7 +25,6 @@ bool IsEmptyFolder(const fs::path& path) {
 Result<std::vector<RemoteFile>> FolderOfExport(const std::vector<std::string>& arguments) {
   std::vector<RemoteFile> folder;
   for (size_t i = 1; i < arguments.size(); ++i) {
-    if (arguments[i] == "--") return InvalidArgument("export: expected no --");
     const bool is_form = arguments[i] == "--to" && i + 1 < arguments.size();
     const std::string form = is_form ? arguments[i + 1] : arguments[i];
     if ((is_form && form == "mlflow") || form == "--to=mlflow") {
@@ -37,6 +36,9 @@ Result<std::vector<RemoteFile>> FolderOfExport(const std::vector<std::string>& a
       ++i;
     } else if (!arguments[i].starts_with('-')) {
       folder = {{i, arguments[i], /*is_word=*/true}};
+    } else if (!arguments[i].starts_with("--to=")) {
+      // The command might take it for a folder.
+      return InvalidArgument("export: read '" + arguments[i] + "', expected [NAME] DIR --to FORM");
     }
   }
   if (folder.empty()) return InvalidArgument("export: expected a folder");
@@ -48,7 +50,7 @@ Result<std::vector<RemoteFile>> FolderOfExport(const std::vector<std::string>& a
 Result<std::vector<RemoteFile>> FilesOf(const std::vector<std::string>& arguments) {
   std::vector<RemoteFile> files;
   if (!arguments.empty() && arguments.front() == "export") return FolderOfExport(arguments);
-  for (size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
     const size_t equals = arguments[i].find('=');
     const std::string option = arguments[i].substr(0, equals);
     if (std::find(std::begin(kWritten), std::end(kWritten), option) == std::end(kWritten)) continue;
