@@ -28,7 +28,7 @@ function whatHappens({ verb, trial, worker }: Wanted, atOnce: boolean): string {
     case "stop":
       return one
         ? atOnce ? "It ends at once, for good." : "It ends at its next report, for good."
-        : atOnce ? "All trials end at once, and the sweep is over. It cannot go on later." : "All trials end at their next reports, and the sweep is over. It cannot go on later.";
+        : atOnce ? "All trials end at once, and the sweep is over. More trials only by tune resume with --samples." : "All trials end at their next reports, and the sweep is over. More trials only by tune resume with --samples.";
     case "drain":
       return `The worker ${worker} gets no more trials. Those that it runs go on elsewhere, from their checkpoints.`;
     case "set":
