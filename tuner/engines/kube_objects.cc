@@ -83,9 +83,10 @@ Value PodSpec(const PoolSpec& pool, const std::string& name, const std::string& 
        {"resources", Resources(pool)},
        {"volumeMounts",
         List({Map({{"name", kJoinVolume}, {"mountPath", kTokenFolder}, {"readOnly", true}})})}});
-  constexpr int64_t kOwnerReads = 0400;
+  // Its files belong to root, and the image's user may be another one. Nobody else is in the pod.
+  constexpr int64_t kAllRead = 0444;
   Value volume = Map({{"name", kJoinVolume},
-                      {"secret", Map({{"secretName", name}, {"defaultMode", kOwnerReads}})}});
+                      {"secret", Map({{"secretName", name}, {"defaultMode", kAllRead}})}});
   return Map({{"restartPolicy", "Never"},
               {"terminationGracePeriodSeconds", pool.kubernetes->grace.us / 1'000'000},
               {"automountServiceAccountToken", false},

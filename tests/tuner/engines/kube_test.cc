@@ -351,6 +351,9 @@ TEST(KubeObjects, AWorkerIsAJobThatIsNotTriedAgainAndWhoseTokenIsInNoField) {
   const Value& container = KubeField(job, "spec.template.spec.containers")->AsList()[0];
   EXPECT_EQ(ToJson(*KubeField(container, "resources.limits")),
             R"({"cpu":"4","memory":"1073741824","nvidia.com/gpu":"1"})");
+  const Value& volume = KubeField(job, "spec.template.spec.volumes")->AsList()[0];
+  EXPECT_EQ(KubeField(volume, "secret.defaultMode")->AsInt(), 0444)
+      << "the image's user is not root, to whom it belongs";
   const Value secret = KubeSecret("lab-1-burst-", "lab-1-burst-7", "tune1_key", "uid-2");
   EXPECT_THAT(ToJson(secret), HasSubstr(R"("kind":"Job","name":"lab-1-burst-7","uid":"uid-2")"));
   EXPECT_EQ(DecodeBase64(KubeText(secret, "data.token"), Base64::kPadded), "tune1_key");
