@@ -83,7 +83,9 @@ struct LaneSpeedsKnown {
 };
 
 // Ctrl-C, SIGTERM, SIGHUP: stop starting, end what runs, be resumable.
-struct InterruptRequested {};
+struct InterruptRequested {
+  std::string given_up = {};  // Why its head does not try it again; empty: it does.
+};
 
 // A new tuner process took over. Leases of local workers are fenced, their attempts end as lost,
 // free of charge; connected workers, if they can find it, have a lease's time to come back.

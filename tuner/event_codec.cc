@@ -15,7 +15,8 @@
 //   ["k", worker, trial, attempt, epoch, iteration, path, bytes, checksum] CheckpointArrived
 //   ["e", worker, trial, attempt, epoch, outcome, error] AttemptFinished
 //   ["e", ..., error, detail]   with a detail: 1 bad checkpoint, 2 disk full, 3 rank lost
-//   ["i"] InterruptRequested    ["t"] or ["t", 1 listens] TunerRestarted  ["z", us] TunerSlept
+//   ["i"] or ["i", given_up] InterruptRequested
+//   ["t"] or ["t", 1 listens] TunerRestarted  ["z", us] TunerSlept
 //   ["s", samples] SamplesExtended                           ["d"] DeadlinePassed
 //   ["p", trial, now] PauseRequested, trial -1 for the sweep ["u", trial] UnpauseRequested
 //   ["x", trial, now] StopRequested                          ["c", count] MaxConcurrentChanged
@@ -195,7 +196,10 @@ void AppendEvent(const AttemptFinished& event, std::string& out) {
   }
 }
 
-void AppendEvent(const InterruptRequested&, std::string& out) { out += "\"i\""; }
+void AppendEvent(const InterruptRequested& event, std::string& out) {
+  out += "\"i\"";
+  if (!event.given_up.empty()) AppendField(event.given_up, out);
+}
 
 void AppendEvent(const SamplesExtended& event, std::string& out) {
   out += "\"s\"";
@@ -435,7 +439,7 @@ Event ReadEvent(const std::string& letter, Fields& fields) {
   if (letter == "e") return ReadAttemptFinished(fields);
   if (letter == "j") return ReadWorkerJoined(fields);
   if (letter == "g") return ReadWorkerGone(fields);
-  if (letter == "i") return InterruptRequested{};
+  if (letter == "i") return InterruptRequested{fields.AtEnd() ? "" : fields.Text()};
   if (letter == "t") return TunerRestarted{!fields.AtEnd() && fields.Flag()};
   if (letter == "s") return SamplesExtended{fields.Int()};
   if (letter == "d") return DeadlinePassed{};

@@ -87,7 +87,7 @@ class Sweep {
   bool is_ending() const { return end_status_.has_value(); }
   bool is_being_stopped() const { return end_status_ == ExperimentStatus::kStopped; }
   bool has_ended() const { return has_ended_; }
-  const std::string& given_up() const { return given_up_; }        // No worker came: why.
+  const std::string& given_up() const { return given_up_; }        // Why, if it was.
   const std::string& ended_early() const { return ended_early_; }  // Why, if it did or will.
   bool GivesOut() const { return !end_status_.has_value() && !sweep_over_; }
   int64_t max_concurrent() const { return max_concurrent_; }

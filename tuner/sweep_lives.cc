@@ -7,10 +7,11 @@
 
 namespace tune {
 
-void Sweep::On(const InterruptRequested&) {
+void Sweep::On(const InterruptRequested& event) {
   if (end_status_ == ExperimentStatus::kInterrupted) return;
   // What was told of a stop stands; it is only not waited for any longer.
   if (end_status_ == ExperimentStatus::kStopped) return EndSweep(end_reason_, true);
+  given_up_ = event.given_up;
   StopGiving(ExperimentStatus::kInterrupted);
 }
 

@@ -297,6 +297,22 @@ TEST_F(RemoteHead, WhatCameWithAFolderThatIsNoLongerKeptIsNotResumedInAnother) {
   EXPECT_THAT(alone.err, HasSubstr("was submitted to a head from another machine"));
 }
 
+TEST_F(RemoteHead, AHeadThatBeginsGivesUpAJobWhoseFolderIsNoLongerKept) {
+  Start();
+  here_.Write("train.sh", "exec sleep 1000\n");
+  EXPECT_EQ(Ask({"submit", "--no-wait", "--", "sh", "train.sh"}).out, "train\n");
+  WaitForRows(there_, "select status from trials", {"RUNNING"});
+  Kill();
+  std::filesystem::remove_all(there_ / "tune.artifacts/packages");
+  StartAgain();
+  WaitForRows(there_, "select status from experiments", {"INTERRUPTED"});
+  EXPECT_THAT(Ask({"jobs", "--format", "csv"}).out, HasSubstr("\ntrain,FAILED,can_never_run,"));
+  const ProgramResult waited = Ask({"wait", "train"});
+  EXPECT_EQ(waited.exit_status, 3);
+  EXPECT_THAT(waited.err, HasSubstr("the folder of train, which was submitted from another "
+                                    "machine, is no longer kept; submit it there again"));
+}
+
 TEST_F(RemoteHead, AJobStaysAJobAndWhatIsSubmittedAgainKeepsItsName) {
   Start();
   EXPECT_EQ(Ask({"submit", "--name", "once", "--", "true"}).exit_status, 0);

@@ -64,6 +64,7 @@ std::vector<Event> OneOfEach() {
           ended,
           full,
           InterruptRequested{},
+          InterruptRequested{"its \"folder\" is gone"},
           TunerRestarted{},
           TunerSlept{Seconds(90)},
           SamplesExtended{-1},
@@ -102,7 +103,7 @@ TEST(EventCodec, WritesEachEventAsAShortList) {
       R"("/tmp/it's, a [path]",1048576,"00ff00ff00ff00ff"],)"
       R"(["e",3,12,2,77,"device_out_of_memory","no room: \t\\ \u0001 end"],)"
       R"(["e",3,12,2,77,"device_out_of_memory","no room: \t\\ \u0001 end",2],)"
-      R"(["i"],["t"],["z",90000000],["s",-1],["d"],["p",3,1],["p",-1,0],["u",3],["u",-1],)"
+      R"(["i"],["i","its \"folder\" is gone"],["t"],["z",90000000],["s",-1],["d"],["p",3,1],["p",-1,0],["u",3],["u",-1],)"
       R"(["x",0,0],["x",-1,1],["c",4],["n","{\"name\":\"a \\\"b\\\"\"}"],["w",4],["h"],["h","train.py: was \"a\", is b","data in d: is not there"],["a"],)"
       R"(["j",5,"far","10.0.0.2:5",7,2000,[[0,"H200",1073741824,"GPU-1b2c"],[1,"L",0]],"9f3c",)"
       R"([[12,2,77,1000,[0,500,1,1000],[536870912,0]]]],)"

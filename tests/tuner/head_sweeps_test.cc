@@ -51,26 +51,40 @@ TEST_F(HeadSweepsTest, ANewSweepWithTheNameOfADeletedOneIsNotTriedAgainInItsPlac
 }
 
 TEST_F(HeadSweepsTest, AnInterruptedSweepKeepsItsPackageHoweverManyOthersEnd) {
-  const auto submit_with = [this](const std::string& name, const std::string& hash) {
-    fs::create_directories(artifacts_dir_ + "/packages");
-    WriteText(artifacts_dir_ + "/packages/" + hash, "files");
-    Provenance provenance;
-    provenance.is_elsewhere = true;
-    provenance.package = {hash, 5};
-    const auto submitted = TrySubmit(name, kHeadSweepSpec, provenance);
-    ASSERT_TRUE(submitted.ok()) << submitted.status().message();
-  };
-  submit_with("s", "first");
+  SubmitWithPackage("s", "first");
   Interrupt("s");
   for (int i = 0; i < 20; ++i) {
     const std::string name = "other" + std::to_string(i);
-    submit_with(name, name);
+    SubmitWithPackage(name, name);
     Take(name, StopRequested{std::nullopt, true});
   }
   EXPECT_TRUE(fs::exists(artifacts_dir_ + "/packages/first"));
   EXPECT_FALSE(fs::exists(artifacts_dir_ + "/packages/other0"));
   LookAfter(Seconds(61));
   EXPECT_TRUE(IsOpen("s"));
+}
+
+TEST_F(HeadSweepsTest, AHeadThatBeginsGivesUpASweepWhoseFolderIsNoLongerKept) {
+  SubmitWithPackage("s", "first");
+  SubmitWithPackage("kept", "second");
+  fs::remove(artifacts_dir_ + "/packages/first");
+  BeginAgain();
+  LeaveEnded();
+  EXPECT_FALSE(IsOpen("s"));
+  EXPECT_TRUE(IsOpen("kept"));
+  const auto stored = life_->store->ListExperiments();
+  ASSERT_TRUE(stored.ok());
+  EXPECT_EQ(stored->front().status, ExperimentStatus::kInterrupted);
+  EXPECT_EQ(stored->front().given_up,
+            "the folder of s, which was submitted from another machine, is no longer kept; submit "
+            "it there again");
+  EXPECT_EQ(stored->back().given_up, "");
+
+  WriteText(artifacts_dir_ + "/packages/first", "files");
+  const auto resumed = Ask(ControlVerb::kResume, "s");
+  ASSERT_TRUE(resumed.ok()) << resumed.status().message();
+  EXPECT_TRUE(IsOpen("s"));
+  EXPECT_EQ(life_->store->ListExperiments()->front().given_up, "");
 }
 
 TEST_F(HeadSweepsTest, AnInterruptedSweepThatCannotGoOnYetIsTriedAgain) {

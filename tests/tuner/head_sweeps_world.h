@@ -67,6 +67,16 @@ class HeadSweepsTest : public ::testing::Test {
     ASSERT_TRUE(submitted.ok()) << submitted.status().message();
     EXPECT_EQ(submitted->name, name);
   }
+  // From another machine, in a folder that came as the package `hash`.
+  void SubmitWithPackage(const std::string& name, const std::string& hash) {
+    std::filesystem::create_directories(artifacts_dir_ + "/packages");
+    WriteText(artifacts_dir_ + "/packages/" + hash, "files");
+    Provenance provenance;
+    provenance.is_elsewhere = true;
+    provenance.package = {hash, 5};
+    const auto submitted = TrySubmit(name, kHeadSweepSpec, provenance);
+    ASSERT_TRUE(submitted.ok()) << submitted.status().message();
+  }
 
   ExperimentId Find(const std::string& name) {
     for (const auto& [id, open] : life_->controller.sweeps()) {
@@ -78,6 +88,9 @@ class HeadSweepsTest : public ::testing::Test {
 
   void Take(const std::string& name, const Event& event) {
     ASSERT_TRUE(life_->tuner.Take({HeadEvent{event, Find(name)}}).ok());
+    LeaveEnded();
+  }
+  void LeaveEnded() {
     for (const EndOfExperiment& end : life_->tuner.TakeEnded()) sweeps().Leave(end);
   }
   // As a disk that takes no writes does it.

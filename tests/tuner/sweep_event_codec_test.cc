@@ -51,6 +51,7 @@ std::vector<SweepEvent> OneOfEach() {
           MemoryLearned{{1'000, 500, 1, 2, 3, true, 4}, 5, true},
           StepEnded{},
           InterruptRequested{},
+          InterruptRequested{"its \"folder\" is gone"},
           SamplesExtended{7},
           TunerSlept{Seconds(90)},
           PauseRequested{TrialNumber{3}, true},
@@ -79,7 +80,7 @@ TEST(SweepEventCodec, WritesEachEventAsAShortList) {
       R"([[13,1,78,0,6,0,"",[]],"",0]],)"
       R"(["Q",[[12,2,77,1,5,2000,"k\"1",[0,500,1,1000],[536870912,0]],"H200 \"a\"",41]],)"
       R"(["M"],["P"],["P","4 CPUs"],["U",1000,500,1,2,3,1,4,5,1],["."],)"
-      R"(["i"],["s",7],["z",90000000],["p",3,1],["u",-1],["x",-1,1],["c",4],["n","{}"],)"
+      R"(["i"],["i","its \"folder\" is gone"],["s",7],["z",90000000],["p",3,1],["u",-1],["x",-1,1],["c",4],["n","{}"],)"
       R"(["h","train.py: was a, is b"],["a"],["v",[["shape","H200",8,0.1,9]]],)"
       R"(["k",3,12,2,77,9,"/a/0/c",4096,"00ff"]])");
 }

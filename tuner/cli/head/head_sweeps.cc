@@ -88,20 +88,18 @@ Status HeadSweeps::TakeUp(const TakenUp& taken) {
   }
   TUNE_ASSIGN_OR_RETURN(const auto experiments, parts_.store.ListExperiments());
   folders_.GoOn();
+  std::vector<HeadEvent> events = {HeadEvent{TunerRestarted{parts_.doors.listens()}}};
   for (const StoredExperiment& experiment : experiments) {
     NoteSubmitted(experiment);
     const auto last_step = taken.last_steps.find(experiment.id);
     if (last_step == taken.last_steps.end()) continue;
     parts_.tuner.Begin(experiment.id, last_step->second);
     Admit(experiment);
-  }
-  if (!taken.last_steps.empty()) {
-    std::vector<HeadEvent> events = {HeadEvent{TunerRestarted{parts_.doors.listens()}}};
-    for (const auto& [id, last_step] : taken.last_steps) {
-      for (HeadEvent& event : HeldBack(id, last_step)) events.push_back(std::move(event));
+    for (HeadEvent& event : FirstOf(experiment, last_step->second)) {
+      events.push_back(std::move(event));
     }
-    TUNE_RETURN_IF_ERROR(parts_.tuner.Take(events));
   }
+  if (!taken.last_steps.empty()) TUNE_RETURN_IF_ERROR(parts_.tuner.Take(events));
   for (const StoredExperiment& experiment : taken.apart) {
     if (parts_.tuner.is_held()) return parts_.tuner.WhyHeld();
     const Result<int64_t> last_step =
@@ -112,8 +110,8 @@ Status HeadSweeps::TakeUp(const TakenUp& taken) {
     }
     parts_.tuner.Begin(experiment.id, *last_step);
     Admit(experiment);
-    std::vector<HeadEvent> events = {HeadEvent{TunerRestarted{}, experiment.id}};
-    for (HeadEvent& event : HeldBack(experiment.id, *last_step)) events.push_back(std::move(event));
+    events = {HeadEvent{TunerRestarted{}, experiment.id}};
+    for (HeadEvent& event : FirstOf(experiment, *last_step)) events.push_back(std::move(event));
     TUNE_RETURN_IF_ERROR(parts_.tuner.Take(events));
   }
   TUNE_RETURN_IF_ERROR(emptying_.GoOn(parts_.db_path));
@@ -255,6 +253,12 @@ void HeadSweeps::Admit(const StoredExperiment& experiment) {
     LogOfHead("warning: " + experiment.name +
               ": workers of other machines cannot save for it: " + added.message());
   }
+}
+
+std::vector<HeadEvent> HeadSweeps::FirstOf(const StoredExperiment& experiment, int64_t last_step) {
+  const Status is_kept = CheckFolderIsKept(parts_.db_path, experiment);
+  if (is_kept.ok()) return HeldBack(experiment.id, last_step);
+  return {HeadEvent{InterruptRequested{is_kept.message()}, experiment.id}};
 }
 
 std::vector<HeadEvent> HeadSweeps::HeldBack(ExperimentId id, int64_t last_step) {

@@ -80,6 +80,9 @@ class HeadSweeps final : public HeadDuties {
   void NoteSubmitted(const StoredExperiment& experiment);
   Status LookAtInterrupted();
   void NoteInterrupted(ExperimentId id);
+  // What a sweep that is taken up is told before its first step. It is given up where no worker
+  // could get the folder that it runs in.
+  std::vector<HeadEvent> FirstOf(const StoredExperiment& experiment, int64_t last_step);
   // What of the sweep stands before its first step: a pause, where it is to follow others.
   std::vector<HeadEvent> HeldBack(ExperimentId id, int64_t last_step);
   // Lets those begin whose others are over, and stops those whose others have failed.
