@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -42,6 +43,21 @@ TEST_F(PackageUploadTest, ComesInBitByBitAndIsKeptOnceItIsWhole) {
   EXPECT_EQ(Kept(name), "abcdef");
   EXPECT_EQ(upload_.Have(name), 6);
   EXPECT_EQ(*upload_.Append(name, 0, "abc"), 6) << "it is there";
+}
+
+TEST_F(PackageUploadTest, APackageThatIsAskedForAgainOutlivesALaterOne) {
+  const PackageName name = Named("abcdef");
+  const PackageName later = Named("ghi");
+  EXPECT_EQ(*upload_.Append(name, 0, "abcdef"), 6);
+  EXPECT_EQ(*upload_.Append(later, 0, "ghi"), 3);
+  const auto now = std::filesystem::file_time_type::clock::now();
+  const std::string packages = folder_ / "packages/";
+  std::filesystem::last_write_time(packages + name.sha256, now - std::chrono::hours(2));
+  std::filesystem::last_write_time(packages + later.sha256, now - std::chrono::hours(1));
+  EXPECT_EQ(upload_.Have(name), 6);
+  TrimKeptPackages(packages, {}, 1);
+  EXPECT_EQ(Kept(name), "abcdef");
+  EXPECT_EQ(upload_.Have(later), 0);
 }
 
 TEST_F(PackageUploadTest, WhatDoesNotFollowIsNotTaken) {

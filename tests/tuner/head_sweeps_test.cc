@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,6 +64,24 @@ TEST_F(HeadSweepsTest, AnInterruptedSweepKeepsItsPackageHoweverManyOthersEnd) {
   EXPECT_FALSE(fs::exists(artifacts_dir_ + "/packages/other0"));
   LookAfter(Seconds(61));
   EXPECT_TRUE(IsOpen("s"));
+}
+
+TEST_F(HeadSweepsTest, ASweepThatEndsLastKeepsItsPackageHoweverLongAgoItCame) {
+  const std::string packages = artifacts_dir_ + "/packages";
+  SubmitWithPackage("s", "first");
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "other" + std::to_string(i);
+    SubmitWithPackage(name, name);
+    Take(name, StopRequested{std::nullopt, true});
+  }
+  const auto now = fs::file_time_type::clock::now();
+  for (const fs::directory_entry& package : fs::directory_iterator(packages)) {
+    const bool is_first = package.path().filename() == "first";
+    fs::last_write_time(package, now - std::chrono::hours(is_first ? 2 : 1));
+  }
+  Take("s", StopRequested{std::nullopt, true});
+  EXPECT_TRUE(fs::exists(packages + "/first"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(packages), fs::directory_iterator()), 16);
 }
 
 TEST_F(HeadSweepsTest, AHeadThatBeginsGivesUpASweepWhoseFolderIsNoLongerKept) {

@@ -84,7 +84,13 @@ Result<std::shared_ptr<const PackageSource>> OpenKeptPackage(const std::string& 
   const bool is_whole = fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode) &&
                         static_cast<int64_t>(info.st_size) == name.bytes;
   if (!is_whole) return NotFound(path + ": is not what was kept there");
+  TouchKeptPackage(folder, name.sha256);
   return std::shared_ptr<const PackageSource>(std::make_shared<KeptPackage>(name, std::move(file)));
+}
+
+void TouchKeptPackage(const std::string& folder, const std::string& sha256) {
+  const std::string path = folder + "/" + sha256;
+  (void)utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
 void TrimKeptPackages(const std::string& folder, const std::set<std::string>& needed,

@@ -18,11 +18,16 @@ namespace tune {
 // user alone. kResourceExhausted: the disk is full.
 Status KeepPackage(const PackageSource& package, const std::string& folder);
 
-// kNotFound: it is not there, or not whole.
+// Counts as a use of the package, as TouchKeptPackage does. kNotFound: it is not there, or not
+// whole.
 Result<std::shared_ptr<const PackageSource>> OpenKeptPackage(const std::string& folder,
                                                              const PackageName& name);
 
-// Removes all but the `needed` (hashes) and the `others_max` latest others, and what broke off.
+// Notes that the package was used just now. One that is not there is passed over.
+void TouchKeptPackage(const std::string& folder, const std::string& sha256);
+
+// Removes all but the `needed` (hashes) and those `others_max` others that were used last, and what
+// broke off.
 void TrimKeptPackages(const std::string& folder, const std::set<std::string>& needed,
                       size_t others_max);
 

@@ -317,9 +317,11 @@ void HeadSweeps::Leave(const EndOfExperiment& end) {
     storages_.erase(storage);
   }
   names_.erase(end.sweep);
-  const bool had_package = packages_.erase(end.sweep) > 0;
   parts_.controller.Release(end.sweep);
-  if (had_package) TrimPackages();
+  if (const auto package = packages_.extract(end.sweep)) {
+    TouchKeptPackage(PackagesDirOf(parts_.db_path), package.mapped());
+    TrimPackages();
+  }
   // Checkpoints that workers sent and were lost before they told of them.
   if (!parts_.doors.listens()) return;
   if (const Status s = CleanUpSweep(parts_.db_path, name, parts_.clock.Now(), nullptr,
