@@ -55,6 +55,7 @@ Value RetrainDocument(const Value& document, const SearchSpace& space, std::opti
   search.Set("algorithm", "random");  // It is never asked: the points are all there is.
   search.Set("repeat", plan.runs);
   result.Set("search", std::move(search));
+  Erase("after", result);  // What it followed is over.
   Erase("from", result);
   Erase("until", result);
   // Points come in addition to a grid, which nobody wants again here.

@@ -373,6 +373,16 @@ TEST_F(BeforeTheStart, TryOneTriesOneTrialOfAGridAndAsksNoSearchForWhatMayBeGain
   EXPECT_EQ(learns.exit_status, 0) << learns.err;
 }
 
+TEST_F(BeforeTheStart, TryOneWaitsForNoSweepThatItsFileFollows) {
+  WriteScript("echo 'acc: 0.5'");
+  const ProgramResult tried =
+      Run(Sweep("command: [./trial.sh, \"{x}\"], metrics: {acc: {regex: \"acc: {number}\"}}",
+                "samples: 4\nafter: [prepare]\n"),
+          {"--try-one", "--cpus", "1"});
+  EXPECT_EQ(tried.exit_status, 0) << tried.err;
+  EXPECT_THAT(tried.out, HasSubstr("acc = 0.5"));
+}
+
 TEST_F(BeforeTheStart, TryOneSaysWhyNothingWasRead) {
   WriteScript("echo 'acc: 0.5' >&2");
   const ProgramResult tried =

@@ -62,6 +62,11 @@ TEST(Retrain, NothingEndsATrialEarly) {
   EXPECT_EQ(ToJson(*document.Find("stop")), R"({"training_iteration":20})");
 }
 
+TEST(Retrain, ASweepThatFollowedOthersFollowsNoneAgain) {
+  const Value document = Retrained(std::string(kSpace) + "after: [prepare]\n", std::nullopt);
+  EXPECT_EQ(document.Find("after"), nullptr);
+}
+
 TEST(Retrain, AGridIsNotGoneThroughAgain) {
   const Value document =
       Retrained("name: s\nspace: {net: {x: {grid_search: [0.25, 0.5]}}, width: 4}\n", std::nullopt);

@@ -66,9 +66,10 @@ std::vector<std::string> Arguments(const RunOptions& options, const ExperimentSp
     arguments.push_back(value);
   };
   for (const std::string& assignment : options.overrides) add("--set", assignment);
-  // Neither rungs nor repetitions nor an earlier sweep matter to a first report.
-  for (const char* const assignment : {"samples=1", "stop.training_iteration=1", "scheduler=fifo",
-                                       "search={algorithm: random}", "from=null", "until=null"}) {
+  // Neither rungs nor repetitions nor other sweeps matter to a first report.
+  for (const char* const assignment :
+       {"samples=1", "stop.training_iteration=1", "scheduler=fifo", "search={algorithm: random}",
+        "from=null", "until=null", "after=null"}) {
     add("--set", assignment);
   }
   if (const Value space = WithoutGrids(spec.space); space != spec.space) {
