@@ -114,6 +114,25 @@ TEST_F(SetupPlaces, OneThatChangesItsFolderIsKeptForItsSweepAlone) {
   EXPECT_EQ(Ask(place).turn, Turn::kToMake);
 }
 
+// A worker copies a folder that was changed again, to the same path; a cache is emptied.
+TEST_F(SetupPlaces, OneThatChangedItsFolderIsMadeAgainWhereAFolderWasMadeAnew) {
+  const SetupPlace place = Place();
+  const auto make = [&] {
+    SetupPlace::Claim claim = Ask(place);
+    EXPECT_EQ(claim.turn, Turn::kToMake);
+    std::ofstream(folder_ / "program/built") << "x";
+    EXPECT_TRUE(place.Finish(claim).ok());
+  };
+  make();
+  EXPECT_EQ(Ask(place).turn, Turn::kMade);
+  fs::rename(folder_ / "program", folder_ / "program-before");
+  fs::create_directories(folder_ / "program");
+  make();
+  EXPECT_EQ(Ask(place).turn, Turn::kMade);
+  fs::rename(place.folder(), folder_ / "setup-before");
+  EXPECT_EQ(Ask(place).turn, Turn::kToMake);
+}
+
 TEST_F(SetupPlaces, TheLatestUsedStayAndThoseThatAreHeldDo) {
   const SetupPlace held = Place("held"), left = Place("left");
   Make(held);

@@ -1,6 +1,7 @@
 #include "trial_runner/command/setup_place.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -30,6 +31,19 @@ constexpr char kMarkFile[] = "/done";
 bool Says(const std::string& file, const std::string& mark) {
   const Result<std::string> text = ReadFile(file, kMarkBytesMax);
   return text.ok() && *text == mark;
+}
+
+// Tells the folder from one that was made later at the same path. A file system may use an inode
+// again; where it does not tell when a folder was made, the two may look alike.
+std::string IdentityOf(const std::string& folder) {
+  struct statx info = {};
+  if (statx(AT_FDCWD, folder.c_str(), 0, STATX_INO | STATX_BTIME, &info) != 0) return "none";
+  std::string identity = std::to_string(info.stx_ino);
+  if ((info.stx_mask & STATX_BTIME) != 0) {
+    identity +=
+        " " + std::to_string(info.stx_btime.tv_sec) + "." + std::to_string(info.stx_btime.tv_nsec);
+  }
+  return identity;
 }
 
 // A command may not bear what it has made by half: git clone, mkdir. What cannot be removed stays.
@@ -106,8 +120,12 @@ Status SetupPlace::Finish(Claim& claim) const {
   return OkStatus();
 }
 
+std::string SetupPlace::SweepMark() const {
+  return HashToHex(Xxh64(mark_ + "\n" + IdentityOf(working_folder_) + "\n" + IdentityOf(folder_)));
+}
+
 bool SetupPlace::IsMarked() const {
-  return (is_shared_ && Says(folder_ + kMarkFile, mark_)) || Says(sweep_mark_file_, mark_);
+  return (is_shared_ && Says(folder_ + kMarkFile, mark_)) || Says(sweep_mark_file_, SweepMark());
 }
 
 Status SetupPlace::Mark() const {
@@ -115,7 +133,7 @@ Status SetupPlace::Mark() const {
     const Result<PackageName> now = NameFolder(working_folder_, limits::kPackageBytesMax);
     if (now.ok() && now->sha256 == content_) return WriteFileSynced(folder_ + kMarkFile, mark_);
   }
-  return WriteFileSynced(sweep_mark_file_, mark_);
+  return WriteFileSynced(sweep_mark_file_, SweepMark());
 }
 
 }  // namespace tune

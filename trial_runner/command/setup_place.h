@@ -3,7 +3,9 @@
 // A setup is kept for all sweeps of a machine's user that have the same commands, environment,
 // folder and content of that folder: <cache>/setup/<hash of these>/, with the mark `done`, which is
 // written last. Where there is no cache, or the content is not known, it is kept for its sweep. So
-// is one that changed the folder itself: whether that still is as it was left, nobody knows.
+// is one that changed the folder itself: whether that still is as it was left, nobody knows. A
+// sweep's mark counts for the very folders that the setup has seen: where one of them was made anew
+// (a worker copies a changed folder again), the setup is made again.
 //
 // Thread rule: one thread.
 #pragma once
@@ -44,13 +46,14 @@ class SetupPlace {
   Status Finish(Claim& claim) const;
 
  private:
+  std::string SweepMark() const;
   bool IsMarked() const;
   Status Mark() const;
 
   const std::string working_folder_;
   const std::string content_;
   std::string folder_;
-  std::string mark_;  // What a mark says.
+  std::string mark_;  // What the mark in the cache says.
   std::string sweep_mark_file_;
   bool is_shared_ = false;
 };
