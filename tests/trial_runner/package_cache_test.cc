@@ -39,6 +39,7 @@ struct Sender {
   // By the number of the connection, from 0: after so many pieces it breaks.
   std::map<int, int> breaks = {};
   std::vector<int64_t> offsets = {};  // Of each connection.
+  bool is_gone = false;
 
   PackageDial Dial() {
     return [this](const PackageName&, int64_t offset) {
@@ -55,6 +56,7 @@ struct Sender {
     Stream(const Sender& sender, size_t offset, int breaks_after)
         : sender_(sender), offset_(offset), left_(breaks_after) {}
     Result<std::optional<std::string>> Next() override {
+      if (sender_.is_gone) return NotFound("the tuner has no such package");
       if (left_-- == 0) return Unavailable("the connection broke");
       if (offset_ == sender_.text.size()) return std::optional<std::string>();
       const std::string piece = sender_.text.substr(offset_, sender_.piece_bytes);
@@ -216,6 +218,18 @@ TEST_F(PackageFolder, WhatCameWrongIsFetchedAgainAndGivenUpInTheEnd) {
   sender.piece_bytes = good.size() + 1;
   EXPECT_EQ(store.Obtain(Name(), sender.Dial()).status().message(), "more came than was named");
   sender.text = good;
+  EXPECT_TRUE(store.Obtain(Name(), sender.Dial()).ok());
+}
+
+TEST_F(PackageFolder, OneThatTheTunerDoesNotHaveIsGivenUpInTheEnd) {
+  Sender sender{Text()};
+  sender.is_gone = true;
+  const PackageStore store(folder_ / "cache", interruption_, Milliseconds(limits::kReconnectMs));
+  const Result<HeldPackage> gone = store.Obtain(Name(), sender.Dial());
+  EXPECT_EQ(gone.status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(gone.status().message(), "the tuner has no package of it");
+  EXPECT_EQ(sender.offsets.size(), 2u) << "it may have come back with another one";
+  sender.is_gone = false;
   EXPECT_TRUE(store.Obtain(Name(), sender.Dial()).ok());
 }
 

@@ -144,15 +144,16 @@ Status PackageStore::Fetch(const PackageName& package, const PackageDial& dial,
   int64_t have = lseek(part.file.get(), 0, SEEK_END);
   if (have > package.bytes) return DataLoss(part.path + " is longer than the package");
   int64_t pause_ms = limits::kReconnectMs;
+  Duration unknown_for;  // The tuner has said for so long that it has no such package.
   while (have < package.bytes) {
     const std::unique_ptr<PackageStream> stream = dial(package, have);
+    bool is_known = true;
     while (have < package.bytes) {
       if (interruption_.IsRaised()) return Interrupted();
       const Result<std::optional<std::string>> piece = stream->Next();
       // A tuner that has another package now has said so, or will, in a new Welcome.
-      const bool may_come = piece.status().code() == StatusCode::kUnavailable ||
-                            piece.status().code() == StatusCode::kNotFound;
-      if (may_come) break;
+      is_known = piece.status().code() != StatusCode::kNotFound;
+      if (!is_known || piece.status().code() == StatusCode::kUnavailable) break;
       if (!piece.ok()) return piece.status();
       if (!*piece) return DataLoss("it ended after " + std::to_string(have) + " bytes");
       have += static_cast<int64_t>((*piece)->size());
@@ -163,7 +164,9 @@ Status PackageStore::Fetch(const PackageName& package, const PackageDial& dial,
                                     part.path));
     }
     if (have == package.bytes) break;
+    if (!is_known && unknown_for >= patience_) return NotFound("the tuner has no package of it");
     if (interruption_.Waits(Milliseconds(pause_ms))) return Interrupted();
+    unknown_for = is_known ? Duration{} : unknown_for + Milliseconds(pause_ms);
     pause_ms = std::min(2 * pause_ms, limits::kReconnectMsMax);
   }
   return OkStatus();

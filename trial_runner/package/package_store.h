@@ -45,14 +45,15 @@ struct HeldPackage {
 
 class PackageStore {
  public:
-  // `cache`: made when it is needed. `patience`: with another worker whose fetching does not go on.
+  // `cache`: made when it is needed. `patience`: with another worker whose fetching does not go on,
+  // and with a tuner that says that it has no such package.
   PackageStore(std::string cache, const Interruption& interruption, Duration patience = Seconds(30))
       : folder_(std::move(cache) + "/packages"), interruption_(interruption), patience_(patience) {}
 
   // The package, fetched if it is not there: whole and durable when it returns. Tries
   // again when the connection breaks, until it is interrupted (kUnavailable). Other errors are one
   // line about this machine (kResourceExhausted: the disk is full), or kDataLoss: what comes is not
-  // what was named, or no package.
+  // what was named, or no package; or kNotFound: the tuner does not have it.
   Result<HeldPackage> Obtain(const PackageName& package, const PackageDial& dial) const;
 
  private:
