@@ -2,6 +2,7 @@
 // folder, in a mount namespace of its own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "tests/e2e/join_line.h"
 #include "tests/e2e/network_rig.h"
 #include "tests/e2e/program.h"
+#include "tests/e2e/running_head.h"
 #include "tests/small_disk.h"
 
 namespace tune::testing {
@@ -338,6 +340,26 @@ TEST_F(Elsewhere, AProgramThatAParameterNamesIsTheConfigurationsMatter) {
   tune->Wait();
   EXPECT_EQ(Rows("select outcome, count(*) from attempts group by outcome order by outcome"),
             (std::vector<std::string>{"bad_config|1", "completed|1"}));
+}
+
+TEST_F(Elsewhere, AHeadSendsTheFolderOfASweepThatWasSubmittedBeforeItListened) {
+  WriteScript(
+      "until test -e go; do sleep 0.01; done\n"
+      "value=$(cat lib/value.txt); tune report acc=$value\n");
+  {
+    const auto head = StartHead(home_, {"--cpus", "1"});
+    EXPECT_TRUE(Succeeded(RunTune(home_, {"submit", Space()})));
+    head->Signal(SIGKILL);
+    head->Wait();
+  }
+  home_.Write("code/go", "");
+  const auto head = StartHead(home_, {"--cpus", "0", "--listen", "127.0.0.1:0"});
+  join_ = WaitForJoinLine(*head);
+  const auto worker = StartWorker();
+  WaitForRows(home_, "select status from experiments", {"FINISHED"});
+  EXPECT_EQ(Rows("select count(*), min(value), max(value) from reports"),
+            std::vector<std::string>{"4|0.5|0.5"});
+  EXPECT_THAT(NamesIn(Copy()), ElementsAre("go", "lib", "trial.sh"));
 }
 
 TEST_F(Elsewhere, AFolderThatIsTooLargeIsRefusedBeforeAnythingStarts) {

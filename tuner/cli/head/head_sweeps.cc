@@ -215,6 +215,21 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
   return Submitted{experiment.name, true};
 }
 
+Result<std::shared_ptr<const PackageSource>> HeadSweeps::PackageOf(
+    const ExperimentSpec& spec, const Provenance& provenance) const {
+  if (!provenance.package.sha256.empty()) {
+    auto kept = OpenKeptPackage(PackagesDirOf(parts_.db_path), provenance.package);
+    if (kept.ok() || provenance.is_elsewhere || !parts_.doors.listens()) return kept;
+  }
+  if (provenance.is_elsewhere || !parts_.doors.listens()) {
+    return std::shared_ptr<const PackageSource>();
+  }
+  TUNE_ASSIGN_OR_RETURN(const WorkingPackage package,
+                        PackWorkingFolder(spec, parts_.db_path, /*listens=*/true));
+  for (const std::string& warning : package.warnings) LogOfHead("warning: " + warning);
+  return std::shared_ptr<const PackageSource>(package.packed);
+}
+
 // It is enlisted: workers get what they need of it.
 void HeadSweeps::Admit(const StoredExperiment& experiment) {
   const ExperimentId id = experiment.id;
@@ -231,19 +246,19 @@ void HeadSweeps::Admit(const StoredExperiment& experiment) {
   programs_.try_emplace(id, open.sweep.options().spec, experiment.provenance,
                         open.sweep.doubts().program_changes());
   OfferedToWorkers offered;
-  if (provenance.ok()) {
-    // The package also where it is gone: in another folder its trials would be other ones.
-    offered = {provenance->package, provenance->is_elsewhere, DataSeenOf(*provenance)};
-  }
   std::shared_ptr<const PackageSource> package;
-  if (provenance.ok() && !provenance->package.sha256.empty()) {
-    auto kept = OpenKeptPackage(PackagesDirOf(parts_.db_path), provenance->package);
-    if (kept.ok()) {
-      package = *std::move(kept);
-      packages_[id] = package->name().sha256;
-    } else {
+  if (provenance.ok()) {
+    offered = {provenance->package, provenance->is_elsewhere, DataSeenOf(*provenance)};
+    auto found = PackageOf(open.sweep.options().spec, *provenance);
+    if (!found.ok()) {
+      // A package is named all the same: in another folder its trials would be other ones.
+      if (offered.package.sha256.empty()) offered.package = {std::string(64, '0'), 1};
       LogOfHead("warning: " + experiment.name +
-                ": workers cannot have its folder: " + kept.status().message());
+                ": workers cannot have its folder: " + found.status().message());
+    } else if (*found != nullptr) {
+      package = *std::move(found);
+      offered.package = package->name();
+      packages_[id] = package->name().sha256;
     }
   }
   open.sweep.Offer(std::move(offered));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "core/resources.h"
 #include "core/status.h"
 #include "core/time.h"
+#include "trial_runner/package_source.h"
 #include "tuner/cli/head/head_retention.h"
 #include "tuner/cli/head/interrupted_sweeps.h"
 #include "tuner/cli/keep/bucket_cleanup.h"
@@ -24,6 +26,8 @@
 #include "tuner/cli/run/program_watch.h"
 #include "tuner/controller.h"
 #include "tuner/event_queue.h"
+#include "tuner/experiment_spec.h"
+#include "tuner/provenance.h"
 #include "tuner/recovery.h"
 #include "tuner/sqlite/sqlite_store.h"
 #include "tuner/tuner.h"
@@ -77,6 +81,11 @@ class HeadSweeps final : public HeadDuties {
   // What waits for no store, which may be away.
   void CleanUpLater(const SweepStorage& storage);
   void Admit(const StoredExperiment& experiment);
+  // What workers of other machines get of the sweep's folder. It is packed now where no package of
+  // it is kept: the sweep was begun while nobody listened, or by another tuner. Null: they need
+  // none.
+  Result<std::shared_ptr<const PackageSource>> PackageOf(const ExperimentSpec& spec,
+                                                         const Provenance& provenance) const;
   void NoteSubmitted(const StoredExperiment& experiment);
   Status LookAtInterrupted();
   void NoteInterrupted(ExperimentId id);
