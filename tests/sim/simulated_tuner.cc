@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
 #include "core/json.h"
 #include "core/limits.h"
 #include "tests/sim/database_checker.h"
@@ -233,6 +234,7 @@ Status SimulatedTuner::GoOn(const StoredExperiment& experiment, std::optional<in
   std::vector<Event> first_events;
   if (recovered->last_step == 0) first_events = KnownAtStart();
   first_events.push_back(TunerRestarted{listens});
+  if (const auto other = OtherTrainable()) first_events.push_back(*other);
   if (extends) first_events.push_back(SamplesExtended{*extend_to});
   if (environment_.swarm.retries_errored && environment_.are_faults_on) {
     first_events.push_back(ErroredRetried{});
@@ -241,6 +243,25 @@ Status SimulatedTuner::GoOn(const StoredExperiment& experiment, std::optional<in
   BeginLoop(experiment, recovered->last_step, first_events);
   return OkStatus();
 }
+
+// Other in what workers are told alone: trials come to the same.
+std::optional<SettingsChanged> SimulatedTuner::OtherTrainable() const {
+  const Swarm& swarm = environment_.swarm;
+  if (!swarm.changes_trainable || !environment_.are_faults_on) return std::nullopt;
+  KeyedRandom random(swarm.seed, "other trainable", static_cast<uint64_t>(life_number_));
+  Value other = document();
+  const Value& trainable = *other.Find("trainable");
+  if (random.NextBelow(2) == 0 || !trainable.is_map()) return std::nullopt;
+  const bool is_command = trainable.Find("command") != nullptr;
+  const Status set =
+      ApplyOverride((is_command ? "trainable.env.LIFE=" : "trainable.curve.seconds=") +
+                        std::to_string(life_number_),
+                    other);
+  TUNE_CHECK(set.ok());
+  return SettingsChanged{ToJson(other)};
+}
+
+Value SimulatedTuner::document() const { return life_->controller->options().spec.document; }
 
 std::vector<Event> SimulatedTuner::KnownAtStart() const {
   const std::vector<LaneSpeedRow>& known = environment_.swarm.known_lanes;

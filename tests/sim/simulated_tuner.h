@@ -42,6 +42,8 @@ class SimulatedTuner final : public SimulatedNetwork::End,
   void Interrupt() { Command(InterruptRequested{}); }
   // What somebody asks of the living tuner; nothing where there is none.
   void Command(Event event);
+  // The space file as it stands now; the tuner is alive.
+  Value document() const;
   // It does not run for a time; what arrives waits.
   void Stop(Duration time);
   // kill -9, now. With `loses_power` the machine's unsynced bytes go too, and nobody is told.
@@ -74,6 +76,7 @@ class SimulatedTuner final : public SimulatedNetwork::End,
   Status Open(std::optional<int64_t> extend_to);
   Status Create();
   Status GoOn(const StoredExperiment& experiment, std::optional<int64_t> extend_to);
+  std::optional<SettingsChanged> OtherTrainable() const;
   std::vector<Event> KnownAtStart() const;
   void BeginLoop(const StoredExperiment& experiment, int64_t last_step,
                  const std::vector<Event>& first_events);

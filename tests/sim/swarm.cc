@@ -516,6 +516,7 @@ Swarm DrawSwarm(uint64_t seed) {
   // Drawn apart, so that all else of a seed stays what it was.
   KeyedRandom parts(seed, "reports in parts");
   if (parts.NextBelow(3) == 0) swarm.parts = parts.NextDouble();
+  swarm.changes_trainable = KeyedRandom(seed, "swarm other trainable").NextBelow(4) == 0;
   if (swarm.is_order_free) {
     swarm.extend_to = 0;
     swarm.faults.command = {};

@@ -115,6 +115,8 @@ struct Swarm {
                                // the end must equal that of an undisturbed run.
   int64_t extend_to = 0;       // `tune resume --samples` at some resume; 0: never.
   bool retries_errored = false;  // `tune resume --errored`, at resumes in phase one.
+  // `tune resume --set trainable...`, at half of the resumes in phase one.
+  bool changes_trainable = false;
   std::vector<Machine> machines;
   // What earlier sweeps measured: trials of food11, of which two would be slower than one.
   std::vector<LaneSpeedRow> known_lanes;

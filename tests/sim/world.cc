@@ -365,7 +365,8 @@ class World {
 
   void ChangeSettings(int64_t max_concurrent) {
     if (max_concurrent % 2 == 0) return tuner_.Command(MaxConcurrentChanged{max_concurrent});
-    Value document = *ParseJson(swarm_.spec);
+    if (!tuner_.is_alive()) return;
+    Value document = tuner_.document();
     const Status set =
         ApplyOverride("limits.max_concurrent=" + std::to_string(max_concurrent), document);
     TUNE_CHECK(set.ok());

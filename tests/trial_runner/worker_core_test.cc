@@ -961,6 +961,32 @@ TEST_F(SweepsTest, WhatATunerThatCameBackDoesNotNameIsOverAndTheOthersGoOn) {
   EXPECT_THAT(Effects(), testing::IsEmpty());
 }
 
+TEST_F(SweepsTest, AttemptsOfASweepThatCameBackWithAnotherTrainableAreLostAndBeginUnderIt) {
+  Tell(Start(Of(kCurves, 0, 1)));
+  Tell(Start(Of(kCurves, 1, 2)));
+  Line(2, kFinal);
+  Line(2, kCompleted);
+  LoseTuner();
+  Pass(Seconds(1));
+  EXPECT_THAT(Effects(), Contains("hello holding 0 on 1000 holding 1 on 0"));
+  SweepInfo changed = Curves();
+  changed.trainable = R"({"curve":{"value":"y"}})";
+  Tell(WelcomeTo({changed}));
+  EXPECT_THAT(Effects(), ElementsAre("kill 1", "kill 2", "leave 1", "spawn 3 tune_trial",
+                                     "report 1 sequence 1", "ended 1 completed",
+                                     "ended 0 lost: the sweep's settings were changed"));
+  EXPECT_EQ(core_->running_count(), 0);
+  Ended(1, {0, "SIGKILL", ""});
+  Ended(2, {0, "SIGKILL", ""});
+  EXPECT_THAT(Effects(), testing::IsEmpty());
+  Tell(Start(Of(kCurves, 0, 3)));
+  EXPECT_THAT(Effects(), ElementsAre("log 3 /a/0/attempt_1.log", "start 3 trial 0"));
+  LoseTuner();
+  Pass(Seconds(1));
+  EXPECT_THAT(Effects(), Contains("hello holding 0 on 1000 holding 1 on 0 holding 0 on 0"))
+      << "the ends are said until the tuner has them";
+}
+
 TEST_F(SweepsTest, APlaceThatWasSoughtForOneIsNotTakenForTheOther) {
   finds_places_ = false;
   Tell(Others());

@@ -166,8 +166,7 @@ class WorkerCore {
   void SendAgain();
   void Tell(FromWorker message);
   std::string Named(const AttemptRef& ref) const;  // For people.
-  // To the person who started it; a local worker leaves that to its tuner.
-  void Say(std::string text);
+  void Say(std::string text);  // To who started it; a local worker leaves that to its tuner.
   void Complain(std::string text);
   void TellOfDraining(const std::string& why);
   void Acknowledge(int64_t ends_seen);
@@ -177,6 +176,7 @@ class WorkerCore {
   void TakeUp(const SweepInfo& info, Instant now);
   void GetReadyFor(const SweepHere& sweep, Instant now);
   void CheckVariables(Instant now);
+  std::vector<AttemptRef> EndSweep(ExperimentId sweep, Instant now);
   void Forget(ExperimentId sweep, Instant now);
 
   // Where an attempt runs.

@@ -64,15 +64,31 @@ void WorkerCore::CheckVariables(Instant now) {
   }
 }
 
+// A tuner that came back may have other settings for the sweep: then its attempts begin again under
+// those. What has ended by itself still counts.
 void WorkerCore::TakeUp(const SweepInfo& info, Instant now) {
+  std::vector<AttemptRef> lost;
+  bool was_unfit = false;
   if (const auto known = sweeps_.find(info.sweep); known != sweeps_.end()) {
     SweepInfo with_its_package = known->second.info;
     with_its_package.package = info.package;
-    if (with_its_package != info) Forget(info.sweep, now);
+    if (with_its_package.experiment != info.experiment || with_its_package.seed != info.seed) {
+      Forget(info.sweep, now);  // Another tuner's, of the same number.
+    } else if (with_its_package != info) {
+      was_unfit = known->second.was_unfit;
+      lost = EndSweep(info.sweep, now);
+    }
   }
   const auto [entry, is_new] = sweeps_.try_emplace(info.sweep, Understand(info));
   SweepHere& sweep = entry->second;
-  if (is_new) return GetReadyFor(sweep, now);
+  // Not as preempted: the tuner would take it that the worker leaves.
+  for (const AttemptRef& ref : lost) {
+    EndAttempt(ref, {Outcome::kLost, "the sweep's settings were changed", EndDetail::kNone});
+  }
+  if (is_new) {
+    sweep.was_unfit = was_unfit;  // Ends of that time may still have to be said.
+    return GetReadyFor(sweep, now);
+  }
   if (sweep.info.package == info.package) return;
   // Another content of the same sweep: what was held back for the old one begins in the new one.
   sweep.Change(info.package);
@@ -97,8 +113,24 @@ void WorkerCore::GetReadyFor(const SweepHere& sweep, Instant now) {
 
 // What ran for it is over, and nothing is said of it.
 void WorkerCore::Forget(ExperimentId sweep, Instant now) {
+  std::erase_if(unacknowledged_,
+                [sweep](const Unacknowledged& entry) { return entry.ref.sweep == sweep; });
+  EndSweep(sweep, now);
+}
+
+// Ends what runs for it at once. Returns the attempts of which no end was said.
+std::vector<AttemptRef> WorkerCore::EndSweep(ExperimentId sweep, Instant now) {
   const auto is_its = [sweep](const AttemptRef& ref) { return ref.sweep == sweep; };
-  std::erase_if(unacknowledged_, [&](const Unacknowledged& entry) { return is_its(entry.ref); });
+  std::vector<AttemptRef> held;
+  for (const auto& [ref, seat] : running_) {
+    if (is_its(ref)) held.push_back(ref);
+  }
+  for (const auto& [ref, left] : lingering_) {
+    if (is_its(ref)) held.push_back(ref);
+  }
+  for (const StartAttempt& start : queue_) {
+    if (is_its(start.ref)) held.push_back(start.ref);
+  }
   std::erase_if(waits_, [&](const auto& entry) { return is_its(entry.first); });
   std::erase_if(queue_, [&](const StartAttempt& start) { return is_its(start.ref); });
   running_count_ -= static_cast<int64_t>(
@@ -122,6 +154,7 @@ void WorkerCore::Forget(ExperimentId sweep, Instant now) {
   place_waits_.erase(sweep);
   sweeps_.erase(sweep);
   effects_.push_back(LeaveSweep{sweep});
+  return held;
 }
 
 }  // namespace tune
