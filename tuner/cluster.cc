@@ -217,6 +217,12 @@ void Cluster::Drain(WorkerId worker, Instant now) {
   Write(record, now);
 }
 
+void Cluster::AskToLeave(WorkerId worker, Instant now) {
+  Drain(worker, now);
+  workers_.At(worker).is_asked_to_leave = true;
+  out_.actions.push_back(SendToWorker{worker, Shutdown{"tune drain"}});
+}
+
 // The ends of what ran there come from the worker.
 void Cluster::LoseDevice(const DeviceFellAway& event, Instant now) {
   if (!leases_.HasWorker(event.worker)) return;

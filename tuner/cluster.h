@@ -72,6 +72,8 @@ class Cluster {
   Notices Remove(WorkerId worker, WorkerState state, const std::string& why, Instant now);
   // It gets nothing more.
   void Drain(WorkerId worker, Instant now);
+  // Likewise, and it is told so.
+  void AskToLeave(WorkerId worker, Instant now);
   void LoseDevice(const DeviceFellAway& event, Instant now);
 
   // ---- leases

@@ -164,6 +164,13 @@ bool Controller::HasEnded() const {
                      [](const auto& entry) { return entry.second.sweep.has_ended(); });
 }
 
+// A journal of the oldest version may have the events of workers, which lead to what they led to.
+bool Controller::RemembersDrains() const {
+  return std::none_of(sweeps().begin(), sweeps().end(), [](const auto& entry) {
+    return entry.second.sweep.options().decision_version == kOldestDecisionVersion;
+  });
+}
+
 // All that the worker holds attempts of, or that have any, which may be sent to it again. Of the
 // others as many as go into one message: a head may have thousands that wait, and a worker is told
 // of a sweep before its first attempt at the latest.
@@ -199,8 +206,11 @@ void Controller::On(const WorkerJoined& event) {
   WorkerJoined joined = event;
   std::erase_if(joined.held,
                 [this](const HeldAttempt& held) { return board_.Find(held.ref.sweep) == nullptr; });
+  const bool is_to_leave = RemembersDrains() && cluster().workers().WasAskedToLeave(event.session);
   board_.Heed(
       board_.cluster().Join(joined, std::move(welcome), MayQueue(event.capacity), board_.now()));
+  // A worker that has heard it does not come back.
+  if (is_to_leave) board_.cluster().AskToLeave(event.worker, board_.now());
   if (!HasEnded()) return;
   const Sweep& last = sweeps().rbegin()->second.sweep;
   board_.Add(
@@ -329,8 +339,7 @@ void Controller::On(const TunerSlept& event) {
 void Controller::On(const WorkerDrainRequested& event) {
   const LeaseTable& leases = cluster().leases();
   if (!leases.HasWorker(event.worker) || leases.IsAway(event.worker)) return;
-  board_.cluster().Drain(event.worker, board_.now());
-  board_.Add(SendToWorker{event.worker, Shutdown{"tune drain"}});
+  board_.cluster().AskToLeave(event.worker, board_.now());
 }
 
 void Controller::On(const DeviceFellAway& event) {

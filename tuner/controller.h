@@ -99,6 +99,7 @@ class Controller {
   void SendHome(bool is_interrupted);
   bool HasEnded() const;
   bool MayQueue(const WorkerCapacity& capacity) const;
+  bool RemembersDrains() const;
 
   HeadOptions options_;
   ExperimentId addressed_;  // Of the event that is taken.

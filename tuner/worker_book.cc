@@ -14,7 +14,7 @@ const WorkerRecord& WorkerBook::Add(const WorkerJoined& event, Instant now) {
 }
 
 void WorkerBook::Restore(const WorkerRow& row) {
-  workers_[row.worker] = WorkerRecord{row, std::nullopt, {}};
+  workers_[row.worker] = WorkerRecord{row, std::nullopt, {}, row.state == WorkerState::kDraining};
   if (row.failed_starts > 0 && !row.has_reported) unproven_.insert(row.worker);
 }
 
@@ -26,6 +26,12 @@ std::string WorkerBook::NameOf(WorkerId worker) const {
 bool WorkerBook::WasHere(const std::string& session) const {
   return !session.empty() && std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
     return entry.second.row.session == session;
+  });
+}
+
+bool WorkerBook::WasAskedToLeave(const std::string& session) const {
+  return !session.empty() && std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+    return entry.second.is_asked_to_leave && entry.second.row.session == session;
   });
 }
 

@@ -23,6 +23,7 @@ struct WorkerRecord {
   WorkerRow row;
   std::optional<Instant> away_until;  // Its connection broke; it may come back until then.
   std::string rank_address = {};      // WorkerJoined's; empty until it joins this tuner's life.
+  bool is_asked_to_leave = false;     // It may not have heard it.
 };
 
 class WorkerBook {
@@ -38,6 +39,7 @@ class WorkerBook {
   const WorkerRecord& At(WorkerId worker) const { return workers_.at(worker); }
   std::string NameOf(WorkerId worker) const;  // Empty: it is not known.
   bool WasHere(const std::string& session) const;
+  bool WasAskedToLeave(const std::string& session) const;
   // The latest connection of the same worker process, if its leases still stand.
   std::optional<WorkerId> EarlierConnection(const WorkerJoined& event,
                                             const LeaseTable& leases) const;

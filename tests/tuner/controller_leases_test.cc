@@ -111,6 +111,35 @@ TEST(ControllerLeases, ADrainedWorkerIsAskedToLeaveAndGetsNothingMore) {
   world.Apply({WorkerDrainRequested{worker}});  // It is gone: nothing happens.
 }
 
+TEST(ControllerLeases, AWorkerThatComesBackWithoutHavingHeardThatItIsDrainedIsToldAgain) {
+  ControllerWorld world(ControllerWorld::MakeSpec(2));
+  const WorkerId before = world.JoinConnected(1, "s");
+  world.Apply({WorkerDrainRequested{before}});  // Its connection is broken already.
+  world.Break(before);
+  const WorkerId back = world.ComeBack(before, 1, "s");
+  EXPECT_TRUE(world.shut_down.contains(back));
+  EXPECT_EQ(world.worker_rows.at(back).state, WorkerState::kDraining);
+  // Again nothing of it arrives, and the tuner dies.
+  world.Recover();
+  world.Apply({TunerRestarted{true}});
+  const WorkerId again = world.ComeBack(back, 1, "s");
+  EXPECT_TRUE(world.shut_down.contains(again));
+  world.Apply({world.End(again, kFirst, Outcome::kPreempted)});
+  EXPECT_TRUE(world.Running(again).empty());
+}
+
+TEST(ControllerLeases, AnIdleWorkerThatComesBackWithoutHavingHeardThatItIsDrainedIsToldAgain) {
+  ControllerWorld world(ControllerWorld::MakeSpec(1));
+  const WorkerId busy = world.Join(1);
+  const WorkerId idle = world.JoinConnected(1, "s");
+  world.Apply({WorkerDrainRequested{idle}});
+  world.Break(idle);
+  const WorkerId back = world.ComeBack(idle, 1, "s");
+  EXPECT_TRUE(world.shut_down.contains(back));
+  world.Apply({world.End(busy, kFirst, Outcome::kLost)});
+  EXPECT_TRUE(world.Running(back).empty());
+}
+
 TEST(ControllerLeases, AnAttemptThatNeverReachedTheWorkerIsSentAgain) {
   ControllerWorld world(ControllerWorld::MakeSpec(1));
   const WorkerId before = world.JoinConnected(1, "s");
