@@ -11,6 +11,8 @@
 //      the trial; of runs that are repeated a searcher hears of a limit what the runs break it by
 //      in the mean; schedulers take no finite value for a violation;
 //      failures that are alike end no sweep of which a trial reported in an earlier life
+//  15  a person's pause of a trial outlives the scheduler's also where that comes first, at a
+//      report without a checkpoint
 //
 // Thread rule: constants.
 #pragma once
@@ -19,7 +21,7 @@
 
 namespace tune {
 
-inline constexpr int64_t kDecisionVersion = 14;  // Of new sweeps.
+inline constexpr int64_t kDecisionVersion = 15;  // Of new sweeps.
 inline constexpr int64_t kOldestDecisionVersion = 11;
 
 inline constexpr bool IsKnownDecisionVersion(int64_t version) {

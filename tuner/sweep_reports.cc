@@ -105,10 +105,8 @@ void Sweep::On(const Reported& reported) {
     EndTrial(trial, TrialStatus::kTerminated, reason);
     answer = ReportAnswer::kStop;
   } else {
-    const auto command = CommandToPause(trial, report);
-    const bool by_scheduler = decision && decision->verdict == Verdict::kPause;
-    if (by_scheduler) trial.held_by_scheduler = true;
-    if (command) trial.held_by_command = command;
+    if (decision && decision->verdict == Verdict::kPause) trial.held_by_scheduler = true;
+    if (const auto command = CommandToPause(trial, report)) trial.held_by_command = command;
     if (trial.is_held()) {
       Pause(trial);
       answer = ReportAnswer::kStop;
@@ -264,7 +262,10 @@ bool Sweep::MayPauseAfter(const TrialRecord& trial, int64_t iteration) const {
 // Commands wait for a checkpoint, so that nothing is trained twice.
 std::optional<PauseCommand> Sweep::CommandToPause(const TrialRecord& trial,
                                                   const Report& report) const {
-  if (!report.has_checkpoint && !report.checkpoint_follows) return std::nullopt;
+  // The scheduler pauses it here anyway, whether or not it has saved anything.
+  const bool pauses_anyway = trial.held_by_scheduler && options_.decision_version >= 15;
+  const bool saves = report.has_checkpoint || report.checkpoint_follows;
+  if (!saves && !pauses_anyway) return std::nullopt;
   if (trial.pause_wanted) return trial.pause_wanted;
   return is_paused_ ? std::optional(PauseCommand::kSweep) : std::nullopt;
 }

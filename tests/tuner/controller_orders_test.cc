@@ -122,6 +122,21 @@ TEST(ControllerOrders, ATrialThatACommandPausedTooStaysPausedWhenTheSchedulerRes
   EXPECT_TRUE(world.Running(worker).contains(kFirst));
 }
 
+TEST(ControllerOrders, ATrialThatACommandWasToPauseStaysPausedWhereTheSchedulerPausedItFirst) {
+  Sweep sweep({Order::Kind::kResume, kFirst});
+  ControllerWorld& world = sweep.world;
+  const WorkerId worker = world.Join(1);
+  world.now = world.now + Seconds(1);
+  world.Apply({PauseRequested{kFirst, false}});
+  world.Apply({world.NextReport(worker, kFirst, 0.5, /*final=*/false, /*with_checkpoint=*/false)});
+  world.Apply({world.End(worker, kFirst, Outcome::kStopped)});
+  sweep.PauseAtOnce(worker, kSecond);
+  EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kPaused);
+  EXPECT_FALSE(world.has_ended);
+  world.Apply({UnpauseRequested{kFirst}});
+  EXPECT_TRUE(world.Running(worker).contains(kFirst));
+}
+
 TEST(ControllerOrders, ACommandCannotUndoTheSchedulersPause) {
   Sweep sweep({Order::Kind::kResume, kFirst}, 3, 3);
   ControllerWorld& world = sweep.world;
