@@ -15,6 +15,7 @@
 #include "tuner/artifact_path.h"
 #include "tuner/cli/head/head_pools.h"
 #include "tuner/cli/head/head_sweeps.h"
+#include "tuner/cli/head/restart_pause.h"
 #include "tuner/cli/keep/artifact_cleanup.h"
 #include "tuner/cli/keep/kept_artifacts.h"
 #include "tuner/cli/look/live_view.h"
@@ -107,7 +108,7 @@ class Head {
   Status Step();
   int Close();
   int Fail(const Status& status);
-  Status LookAtLocalWorker();
+  void LookAtLocalWorker();
   void LookAtPage();
   void SayNews();
   void LeaveEnded();
@@ -127,7 +128,7 @@ class Head {
   std::optional<SignalWatch> signals_;
   std::unique_ptr<Doors> doors_;
   std::optional<LocalWorkerKeeper> local_worker_;
-  std::optional<Instant> local_worker_again_at_;
+  RestartPause local_worker_pause_{kLocalWorkerPause, "a minute"};
   std::optional<Tuner> tuner_;
   std::optional<HeadSweeps> sweeps_;
   std::unique_ptr<HeadPools> pools_;  // Null: it has no cluster.
@@ -187,7 +188,8 @@ Status Head::Step() {
   LookAtPage();
   if (!tuner_->is_held()) TUNE_RETURN_IF_ERROR(sweeps_->Look());
   if (pools_ != nullptr && !tuner_->is_held()) TUNE_RETURN_IF_ERROR(pools_->Look());
-  return LookAtLocalWorker();
+  LookAtLocalWorker();
+  return OkStatus();
 }
 
 void Head::LeaveEnded() {
@@ -219,25 +221,18 @@ void Head::LookAtPage() {
 }
 
 // One that cannot be kept ends no head: a sweep's trials may be what ends it.
-Status Head::LookAtLocalWorker() {
+void Head::LookAtLocalWorker() {
   const Instant now = clock_.Now();
-  if (local_worker_again_at_) {
-    if (now < *local_worker_again_at_) return OkStatus();
-    local_worker_again_at_.reset();
-    TUNE_RETURN_IF_ERROR(local_worker_->Start());
-  }
-  const std::vector<WorkerView> views = controller_.cluster().leases().Views();
-  const bool is_leased = std::any_of(views.begin(), views.end(), [this](const WorkerView& view) {
-    return controller_.cluster().workers().At(view.worker).row.is_local;
-  });
-  const Result<std::string> news = local_worker_->Look(now, tuner_->report_count(), is_leased);
-  if (!news.ok()) {
-    LogOfHead(news.status().message() + "; it is started again in a minute");
-    local_worker_again_at_ = now + kLocalWorkerPause;
-  } else if (!news->empty()) {
-    LogOfHead(*news);
-  }
-  return OkStatus();
+  const auto look = [this, now] {
+    const std::vector<WorkerView> views = controller_.cluster().leases().Views();
+    const bool is_leased = std::any_of(views.begin(), views.end(), [this](const WorkerView& view) {
+      return controller_.cluster().workers().At(view.worker).row.is_local;
+    });
+    return local_worker_->Look(now, tuner_->report_count(), is_leased);
+  };
+  const std::string news = local_worker_pause_.Look(
+      now, [this] { return local_worker_->Start(); }, look);
+  if (!news.empty()) LogOfHead(news);
 }
 
 int Head::Close() {
