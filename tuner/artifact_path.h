@@ -17,6 +17,9 @@ namespace tune {
 // <db stem>.artifacts, absolute.
 std::string ArtifactsDirOf(const std::string& db_path);
 
+// Where a head keeps the folders that came with its sweeps, below the artifacts.
+inline constexpr char kPackagesFolder[] = "packages";
+
 // The part of `path` that lies below .../<experiment>/<trial>/; nothing when none does, or when it
 // would lead out of there ("..").
 std::optional<std::string> WithinTrialFolder(std::string_view path, std::string_view experiment,

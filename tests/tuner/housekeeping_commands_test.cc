@@ -23,6 +23,7 @@
 #include "tuner/cli/keep/gc_command.h"
 #include "tuner/cli/look/logs_command.h"
 #include "tuner/cli/words/text_table.h"
+#include "tuner/provenance.h"
 #include "tuner/sqlite/writer_lock.h"
 
 namespace tune {
@@ -365,7 +366,8 @@ TEST_F(BackupTest, CopiesTheDatabaseItsDurableCheckpointsAndTheLogs) {
   const Answer answer = Backup(file_);
   EXPECT_EQ(answer.status, 0) << answer.err;
   EXPECT_EQ(answer.err, "");
-  EXPECT_THAT(answer.out, HasSubstr("1 checkpoint and the logs in " + copies_ + ", 15 bytes"));
+  EXPECT_THAT(answer.out,
+              HasSubstr("1 checkpoint and the trials' files in " + copies_ + ", 15 bytes"));
   EXPECT_THAT(FilesBelow(copies_),
               ElementsAre("s/0/attempt_1.log", "s/0/checkpoint_000002/weights"));
   const std::string all =
@@ -374,6 +376,44 @@ TEST_F(BackupTest, CopiesTheDatabaseItsDurableCheckpointsAndTheLogs) {
   EXPECT_EQ(Query(file_, all), Query(path_, all));
   EXPECT_THAT(folder_.List(),
               ElementsAre("copy.artifacts", "copy.db", "tune.artifacts", "tune.db"));
+}
+
+TEST_F(BackupTest, CopiesWhatProgramsLeftInTheirTrialsFolders) {
+  const std::string trial = artifacts_ + "/s/3";
+  fs::create_directories(trial + "/model/checkpoint_000001");
+  WriteText(trial + "/model/checkpoint_000001/weights", "of the program");
+  WriteText(trial + "/results.csv", "a,b\n");
+  fs::create_symlink("results.csv", trial + "/latest");
+  fs::create_directories(trial + "/empty");
+  fs::create_directories(trial + "/.files-incoming.tmp");
+  WriteText(trial + "/.files-incoming.tmp/half", "h");
+  WriteText(artifacts_ + "/s/tuner.log", "began\n");
+  const Answer answer = Backup(file_);
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_EQ(answer.err, "");
+  EXPECT_THAT(FilesBelow(copies_),
+              ElementsAre("s/0/attempt_1.log", "s/0/checkpoint_000002/weights", "s/3/latest",
+                          "s/3/model/checkpoint_000001/weights", "s/3/results.csv", "s/tuner.log"));
+  EXPECT_EQ(fs::read_symlink(copies_ + "/s/3/latest"), "results.csv");
+  EXPECT_EQ(ReadText(copies_ + "/s/3/results.csv"), "a,b\n");
+  EXPECT_TRUE(fs::is_directory(copies_ + "/s/3/empty"));
+}
+
+TEST_F(BackupTest, CopiesThePackagesOfSweepsThatCameFromOtherMachines) {
+  Provenance provenance;
+  provenance.is_elsewhere = true;
+  provenance.package = {"00ff", 5};
+  NewExperiment sent = SampleExperiment("sent");
+  sent.provenance = EncodeProvenance(provenance);
+  ASSERT_TRUE(OpenStore(path_, Access::kWrite)->CreateExperiment(sent).ok());
+  fs::create_directories(artifacts_ + "/packages");
+  WriteText(artifacts_ + "/packages/00ff", "files");
+  WriteText(artifacts_ + "/packages/00fe", "of a sweep that was deleted");
+  const Answer answer = Backup(file_);
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(FilesBelow(copies_),
+              ElementsAre("packages/00ff", "s/0/attempt_1.log", "s/0/checkpoint_000002/weights"));
+  EXPECT_EQ(ReadText(copies_ + "/packages/00ff"), "files");
 }
 
 TEST_F(BackupTest, ACheckpointGivenUpMeanwhileIsReplacedByTheOneThatCameAfterIt) {

@@ -17,6 +17,10 @@
 
 #include "core/posix/durable_file.h"
 #include "core/posix/link_path.h"
+#include "core/utf8.h"
+#include "trial_runner/checkpoint_name.h"
+#include "trial_runner/package/kept_package.h"
+#include "trial_runner/package/trial_files.h"
 #include "trial_runner/s3_address.h"
 #include "tuner/artifact_garbage.h"
 #include "tuner/artifact_path.h"
@@ -25,6 +29,7 @@
 #include "tuner/cli/look/sweep_lookup.h"
 #include "tuner/cli/words/complain.h"
 #include "tuner/cli/words/text_table.h"
+#include "tuner/provenance.h"
 #include "tuner/sqlite/artifact_rows.h"
 #include "tuner/sqlite/integrity.h"
 
@@ -97,7 +102,7 @@ class Backup {
     std::error_code error;
     if (!fs::exists(target_dir_, error)) return database + ", no artifacts";
     return database + "; " + std::to_string(copied_.size()) +
-           (copied_.size() == 1 ? " checkpoint" : " checkpoints") + " and the logs in " +
+           (copied_.size() == 1 ? " checkpoint" : " checkpoints") + " and the trials' files in " +
            target_dir_ + ", " + FormatBytes(MeasureBytes(target_dir_));
   }
 
@@ -132,7 +137,8 @@ class Backup {
     TUNE_RETURN_IF_ERROR(CheckWhatIsThere(partial_, /*looks_at_pages=*/true, std::nullopt)
                              .At("what was copied of " + options_.db_path));
     TUNE_RETURN_IF_ERROR(MarkGone(missing));
-    TUNE_RETURN_IF_ERROR(CopyLogs());
+    TUNE_RETURN_IF_ERROR(CopyFiles());
+    TUNE_RETURN_IF_ERROR(CopyPackages());
     return Publish();
   }
 
@@ -218,24 +224,97 @@ class Backup {
     return transaction.Commit();
   }
 
-  // What the trials printed so far.
-  Status CopyLogs() {
+  // The logs, and what programs left in their trials' folders, as it is at this moment: programs
+  // that run go on writing there.
+  Status CopyFiles() {
     TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> copy, OpenForQueries(partial_));
     TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> sweeps, ListSweeps(*copy));
     for (const FoundSweep& sweep : sweeps) {
-      TUNE_ASSIGN_OR_RETURN(const std::vector<FoundArtifact> found,
-                            ListArtifacts(source_dir_, sweep.name));
-      for (const FoundArtifact& artifact : found) {
-        if (artifact.is_folder || !artifact.path.ends_with(".log")) continue;
-        const std::string to = partial_dir_ + "/" + artifact.path;
-        std::error_code error;
-        fs::create_directories(fs::path(to).parent_path(), error);
-        fs::copy_file(source_dir_ + "/" + artifact.path, to, error);
-        if (error == std::errc::no_such_file_or_directory) continue;
-        if (error) return FromError(to, error);
+      TUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(sweep.name));
+      for (const std::string& name : names) {
+        const std::string within = sweep.name + "/" + name;
+        std::error_code ignored;
+        const bool is_folder = fs::is_directory(fs::symlink_status(PathOf(within), ignored));
+        if (is_folder && TrialNumberOf(name)) TUNE_RETURN_IF_ERROR(CopyFilesOfTrial(within));
+        if (!is_folder && name.ends_with(".log")) TUNE_RETURN_IF_ERROR(Copy(within));
       }
     }
     return OkStatus();
+  }
+
+  Status CopyFilesOfTrial(const std::string& folder) {
+    TUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(folder));
+    for (const std::string& name : names) {
+      const bool is_left_out = IsOwnCheckpoint(name) || name.starts_with(kTrialFilesIncoming);
+      if (!is_left_out) TUNE_RETURN_IF_ERROR(Copy(folder + "/" + name));
+    }
+    return OkStatus();
+  }
+
+  // A file, a link or a folder with all that is in it. Sockets and the like are passed over.
+  Status Copy(const std::string& within) {
+    if (copied_.contains(within)) return OkStatus();
+    const std::string from = PathOf(within);
+    const fs::path to = partial_dir_ + "/" + within;
+    std::error_code error;
+    fs::create_directories(to.parent_path(), error);
+    if (error) return FromError(to, error);
+    const fs::file_status status = fs::symlink_status(from, error);
+    if (fs::is_symlink(status)) {
+      fs::copy_symlink(from, to, error);
+    } else if (fs::is_regular_file(status)) {
+      fs::copy_file(from, to, fs::copy_options::skip_existing, error);
+    } else if (fs::is_directory(status)) {
+      fs::create_directory(to, error);
+      if (error) return FromError(to, error);
+      TUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(within));
+      for (const std::string& name : names) TUNE_RETURN_IF_ERROR(Copy(within + "/" + name));
+      return OkStatus();
+    }
+    return Judged(within, error);
+  }
+
+  // What is in a folder of the artifacts.
+  Result<std::vector<std::string>> NamesIn(const std::string& within) {
+    std::vector<std::string> names;
+    std::error_code error;
+    fs::directory_iterator it(PathOf(within), error);
+    for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+      names.push_back(it->path().filename().string());
+    }
+    TUNE_RETURN_IF_ERROR(Judged(within, error));
+    return names;
+  }
+
+  // A file that is gone by now, or came with a checkpoint, is no error. One that this user may not
+  // read is left out with a warning.
+  Status Judged(const std::string& within, const std::error_code& error) {
+    const bool is_gone = error == std::errc::no_such_file_or_directory;
+    if (!error || is_gone || error == std::errc::file_exists) return OkStatus();
+    if (error != std::errc::permission_denied) {
+      return FromError(partial_dir_ + "/" + within, error);
+    }
+    err_ << "warning: " << Printable(PathOf(within)) << " is not in the copy: " << error.message()
+         << "\n";
+    return OkStatus();
+  }
+
+  std::string PathOf(const std::string& within) const { return source_dir_ + "/" + within; }
+
+  // The folders that came with sweeps from other machines. Without its own a sweep cannot go on.
+  Status CopyPackages() {
+    TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> copy, OpenForQueries(partial_));
+    TUNE_ASSIGN_OR_RETURN(const KeptStatement row,
+                          copy->Kept("SELECT provenance FROM experiments"));
+    for (;;) {
+      TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+      if (!has_row) return OkStatus();
+      const Result<Provenance> provenance = DecodeProvenance(row->Text(0));
+      if (!provenance.ok() || provenance->package.sha256.empty()) continue;
+      const auto kept = OpenKeptPackage(source_dir_ + "/" + kPackagesFolder, provenance->package);
+      if (!kept.ok()) continue;  // A head keeps only the latest of sweeps that are over.
+      TUNE_RETURN_IF_ERROR(KeepPackage(**kept, partial_dir_ + "/" + kPackagesFolder));
+    }
   }
 
   // The database last: where it is, all is.

@@ -1,6 +1,7 @@
 // `tune backup FILE`: a copy of the database and of what it needs to go on, also while a tuner
 // writes. FILE is the database; <FILE stem>.artifacts holds each checkpoint that the copied rows
-// call durable, and the logs. `tune resume --db FILE` goes on with it.
+// call durable, the logs, what programs left in their trials' folders, and the folders that a head
+// keeps of sweeps from other machines. `tune resume --db FILE` goes on with it.
 //
 // A checkpoint can be given up while it is copied. The database is then copied again, and what is
 // new in it, until each durable row of the copy has its folder. Both get their names at the end;

@@ -56,7 +56,7 @@ Result<WorkingPackage> PackWorkingFolder(const ExperimentSpec& spec, const std::
 }
 
 std::string PackagesDirOf(const std::string& db_path) {
-  return ArtifactsDirOf(db_path) + "/packages";
+  return ArtifactsDirOf(db_path) + "/" + kPackagesFolder;
 }
 
 Status CheckPackage(const std::string& db_path, const PackageName& package) {
