@@ -512,6 +512,34 @@ TEST_F(BackupTest, WhatAKilledBackupLeftIsReplacedAndAFailedOneLeavesNothing) {
               ElementsAre("copy.artifacts", "copy.db", "other.db", "tune.artifacts", "tune.db"));
 }
 
+TEST_F(BackupTest, ASecondBackupToTheSamePlaceIsRefusedWhileTheFirstIsWritten) {
+  Answer same;
+  Answer of_its_stem;
+  const Answer first = Backup(file_, [&] {
+    same = Backup(file_);
+    of_its_stem = Backup(folder_ / "copy.sqlite");
+  });
+  EXPECT_EQ(first.status, 0) << first.err;
+  for (const Answer& second : {same, of_its_stem}) {
+    EXPECT_EQ(second.status, 2);
+    EXPECT_THAT(second.err, HasSubstr(copies_ + ".partial: another backup is being written there"));
+  }
+  EXPECT_THAT(Query(file_, "SELECT name FROM experiments"), ElementsAre("s"));
+  EXPECT_THAT(FilesBelow(copies_),
+              ElementsAre("s/0/attempt_1.log", "s/0/checkpoint_000002/weights"));
+  EXPECT_THAT(folder_.List(),
+              ElementsAre("copy.artifacts", "copy.db", "tune.artifacts", "tune.db"));
+}
+
+TEST_F(BackupTest, APersonsOwnFileInThePlaceOfThePartialCopyStays) {
+  WriteText(file_ + ".partial", "mine");
+  const Answer answer = Backup(file_);
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr(file_ + ".partial: is there already"));
+  EXPECT_EQ(ReadText(file_ + ".partial"), "mine");
+  EXPECT_THAT(folder_.List(), ElementsAre("copy.db.partial", "tune.artifacts", "tune.db"));
+}
+
 TEST_F(BackupTest, ToADiskWithoutRoomLeavesNothingThereAndSaysSo) {
   MakeCheckpoint(5);
   WriteText(artifacts_ + "/s/0/checkpoint_000005/weights", std::string(3'000'000, 'x'));

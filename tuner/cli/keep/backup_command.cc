@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "core/posix/durable_file.h"
+#include "core/posix/folder_lock.h"
 #include "core/posix/link_path.h"
 #include "core/utf8.h"
 #include "trial_runner/checkpoint_name.h"
@@ -91,9 +93,9 @@ class Backup {
   }
 
   Status Run() {
-    TUNE_RETURN_IF_ERROR(RemovePartial());
+    TUNE_RETURN_IF_ERROR(TakePartial());
     const Status status = CopyAll();
-    if (!status.ok()) (void)RemovePartial();
+    if (!status.ok()) RemovePartial();
     return status;
   }
 
@@ -107,12 +109,53 @@ class Backup {
   }
 
  private:
-  Status RemovePartial() const {
-    for (const std::string& path :
-         {partial_, partial_ + "-journal", partial_ + "-wal", partial_ + "-shm", partial_dir_}) {
+  // The folder is made first, locked, and removed last. What lies in an unlocked one is what a
+  // killed backup left.
+  Status TakePartial() {
+    const bool is_new = mkdir(partial_dir_.c_str(), 0777) == 0;
+    if (!is_new && errno != EEXIST) {
+      return FromError(partial_dir_, std::error_code(errno, std::generic_category()));
+    }
+    lock_ = OpenFolder(partial_dir_);
+    if (!lock_.is_open()) return ErrnoStatus("open", partial_dir_);
+    if (LockFolder(lock_, LOCK_EX) == FolderLock::kTheirs || !IsFolderAt(lock_, partial_dir_)) {
+      return InvalidArgument(partial_dir_ + ": another backup is being written there");
+    }
+    const Status cleared = Clear(is_new);
+    if (!cleared.ok()) rmdir(partial_dir_.c_str());  // Where it is empty.
+    return cleared;
+  }
+
+  Status Clear(bool is_new) const {
+    TUNE_RETURN_IF_ERROR(Check());  // Another may have ended just now.
+    std::error_code error;
+    const bool has_database = fs::exists(fs::symlink_status(partial_, error));
+    if (is_new && has_database) {  // No backup's: it would have left the folder, too.
+      return InvalidArgument(partial_ + ": is there already; remove it, or name another file");
+    }
+    TUNE_RETURN_IF_ERROR(RemovePartialDatabase());
+    fs::directory_iterator it(partial_dir_, error);
+    for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+      std::error_code failed;
+      fs::remove_all(it->path(), failed);
+      if (failed) return FromError(it->path(), failed);
+    }
+    return error ? FromError(partial_dir_, error) : OkStatus();
+  }
+
+  // Nothing, once the folder has its name: another backup may have taken the partial one since.
+  void RemovePartial() const {
+    if (!IsFolderAt(lock_, partial_dir_)) return;
+    (void)RemovePartialDatabase();
+    std::error_code ignored;
+    fs::remove_all(partial_dir_, ignored);
+  }
+
+  Status RemovePartialDatabase() const {
+    for (const char* const ending : {"", "-journal", "-wal", "-shm"}) {
       std::error_code error;
-      fs::remove_all(path, error);
-      if (error) return FromError(path, error);
+      fs::remove_all(partial_ + ending, error);
+      if (error) return FromError(partial_ + ending, error);
     }
     return OkStatus();
   }
@@ -322,12 +365,15 @@ class Backup {
     const FileDescriptor fd(open(partial_.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.is_open() || syncfs(fd.get()) != 0) return ErrnoStatus("cannot sync", partial_);
     std::error_code error;
-    if (fs::exists(partial_dir_, error)) {
-      TUNE_RETURN_IF_ERROR(Rename(partial_dir_, target_dir_));
-    }
+    const bool has_artifacts = !fs::is_empty(partial_dir_, error);
+    if (has_artifacts) TUNE_RETURN_IF_ERROR(Rename(partial_dir_, target_dir_));
     const Status named = Rename(partial_, options_.file);
-    if (!named.ok()) fs::remove_all(target_dir_, error);
+    if (!named.ok() && has_artifacts) {
+      (void)RemovePartialDatabase();  // While the folder is there no other backup begins.
+      fs::remove_all(target_dir_, error);
+    }
     TUNE_RETURN_IF_ERROR(named);
+    if (!has_artifacts) fs::remove(partial_dir_, error);
     return SyncFolder(fs::absolute(options_.file).parent_path().string());
   }
 
@@ -346,6 +392,7 @@ class Backup {
   const std::string target_dir_;
   const std::string partial_;
   const std::string partial_dir_;
+  FileDescriptor lock_;                        // On the partial folder.
   std::map<std::string, std::string> copied_;  // Path below the artifacts, to checksum.
 };
 

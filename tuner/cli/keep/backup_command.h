@@ -6,8 +6,8 @@
 // A checkpoint can be given up while it is copied. The database is then copied again, and what is
 // new in it, until each durable row of the copy has its folder. Both get their names at the end;
 // until then they are called FILE.partial and ....artifacts.partial, and the next backup to FILE
-// replaces what a killed one left of them. A tuner's keys are not copied: other machines are
-// invited anew.
+// replaces what a killed one left of them. A lock on the folder (flock(2)) tells such leavings from
+// what another backup is writing. A tuner's keys are not copied: other machines are invited anew.
 //
 // Thread rule: one thread.
 #pragma once
@@ -26,7 +26,7 @@ struct BackupOptions {
 };
 
 // Returns the exit status: 0; 1 when the copy failed (nothing of it stays); 2 with one line on
-// `err`: FILE is there already, or cannot be.
+// `err`: FILE is there already, is being written, or cannot be.
 int BackupCommand(const BackupOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace tune
