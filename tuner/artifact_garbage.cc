@@ -89,21 +89,29 @@ std::string WhyGarbageOfTrial(const FoundArtifact& found, const std::string& wit
                                   : "a checkpoint that no trial told of";
 }
 
-// What deletes have set aside, and the sweeps without a row whose folders hold nothing but trials'
-// folders. Where another process holds the database, a new sweep may take such a name at any
-// moment.
+// What deletes have set aside, and the sweeps without a row whose folders hold nothing but what
+// sweeps leave: trials' folders, and beside some the rest (IsLeftBySweep). Where another process
+// holds the database, a new sweep may take such a name at any moment.
 std::set<std::string> FindDeletedSweeps(const std::vector<FoundArtifact>& found,
                                         const KnownSweeps& sweeps, bool is_held) {
   std::set<std::string> deleted;
   std::set<std::string> foreign;
+  std::set<std::string> with_trials;
+  std::set<std::string> with_rest;
   for (const FoundArtifact& artifact : found) {
     const Parts parts = Split(artifact.path);
     if (sweeps.contains(parts.sweep) || parts.sweep == kKeys) continue;
-    const bool is_trials = parts.trial.empty() ? artifact.is_folder
-                                               : TrialNumberOf(parts.trial).has_value() &&
-                                                     (!parts.rest.empty() || artifact.is_folder);
-    const bool is_garbage = IsNameOfDeleted(parts.sweep) || (is_trials && !is_held);
-    (is_garbage ? deleted : foreign).insert(parts.sweep);
+    const bool is_set_aside = IsNameOfDeleted(parts.sweep);
+    const bool is_trial =
+        TrialNumberOf(parts.trial).has_value() && (!parts.rest.empty() || artifact.is_folder);
+    const bool is_rest = IsLeftBySweep(parts.trial);
+    const bool is_of_sweep = parts.trial.empty() ? artifact.is_folder : is_trial || is_rest;
+    (is_set_aside || (is_of_sweep && !is_held) ? deleted : foreign).insert(parts.sweep);
+    if (is_trial || is_set_aside) with_trials.insert(parts.sweep);
+    if (is_rest) with_rest.insert(parts.sweep);
+  }
+  for (const std::string& name : with_rest) {
+    if (!with_trials.contains(name)) foreign.insert(name);
   }
   for (const std::string& name : foreign) deleted.erase(name);
   return deleted;

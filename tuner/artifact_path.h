@@ -34,6 +34,13 @@ inline bool IsNameOfDeleted(std::string_view name) {
   return name.starts_with(kDeletedPrefix) || name.starts_with(kLeftPrefix);
 }
 
+// What a sweep leaves beside its trials' folders: what its tuner said in the background, event
+// files, what a worker was sending, and what `setup` made.
+inline bool IsLeftBySweep(std::string_view name) {
+  return name == "tuner.log" || name == "tensorboard" || name == ".incoming" ||
+         name.starts_with("setup-");
+}
+
 // The trial whose folder has this name; nothing: no trial's has.
 std::optional<int64_t> TrialNumberOf(std::string_view name);
 

@@ -165,6 +165,22 @@ TEST(ArtifactGarbage, OfDeletedSweepsOnlyWhatWasSetAsideGoesBesideAnotherProcess
   EXPECT_THAT(Paths(FindGarbage(found, {}, kNow)), ElementsAre(".deleted-1", "gone"));
 }
 
+TEST(ArtifactGarbage, WhatADeletedSweepLeftBesideItsTrialsGoesWithThem) {
+  const std::vector<FoundArtifact> found = {Folder("gone"),
+                                            Folder("gone/.incoming"),
+                                            Folder("gone/0"),
+                                            Folder("gone/setup-host"),
+                                            File("gone/setup-host.done"),
+                                            Folder("gone/tensorboard"),
+                                            Folder("gone/tensorboard/0"),
+                                            File("gone/tuner.log"),
+                                            Folder("runs"),
+                                            Folder("runs/tensorboard"),
+                                            File("runs/tensorboard/mine")};
+  EXPECT_THAT(FindGarbage(found, {}, kNow), ElementsAre(Garbage{"gone", "its sweep was deleted"}))
+      << "without a trial's folder it may be a person's";
+}
+
 TEST(ArtifactGarbage, WhatDoesNotLookLikeASweepIsLeftAlone) {
   EXPECT_THAT(FindGarbage({File("README"), Folder("notes"), Folder("notes/0"), File("notes/text"),
                            Folder("odd"), Folder("odd/007"), Folder("odd2"), File("odd2/3"),

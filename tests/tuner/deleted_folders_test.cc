@@ -42,6 +42,7 @@ TEST(DeletedFolders, WhatADeleteHasLeftIsSetAsideButNoFolderOfAPersons) {
   TempFolder folder;
   MakeSweep(folder, "s");
   WriteText(folder / "s/tuner.log", "said");
+  WriteText(folder / "s/setup-host.done", "made");
   EXPECT_EQ(*SetLeftAside(folder.path(), "s"), folder / ".left-1");
   EXPECT_THAT(ListSetAside(folder.path()), IsEmpty()) << "tune gc alone removes it";
   EXPECT_TRUE(IsNameOfDeleted(".left-1"));

@@ -1,6 +1,7 @@
 // The commands that keep databases and artifacts in order, on real files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -251,6 +252,24 @@ TEST_F(Housekeeping, OfTwoDatabasesThatShareTheirArtifactsNeitherRemovesAny) {
   fs::create_directories(folder_ / "copies");
   fs::rename(folder_ / "tune.old", folder_ / "copies/tune.old");
   EXPECT_EQ(Gc().status, 0);
+}
+
+TEST_F(Housekeeping, GcEndsADeleteThatCouldNotRemoveAllOfTheFolder) {
+  WriteSweep("s");
+  WriteText(artifacts_ + "/s/tuner.log", "began\n");
+  const SmallDisk disk(artifacts_ + "/s/0/busy", 100'000);  // What is mounted cannot be removed.
+  if (!disk.is_mounted()) GTEST_SKIP() << disk.why_not();
+  const Answer answer = Delete("s", true);
+  EXPECT_EQ(answer.status, 1);
+  const std::string left = artifacts_ + "/.deleted-1";
+  EXPECT_THAT(answer.err,
+              AllOf(HasSubstr("the rows of s are deleted, but cannot remove " + left + "/0/busy: "),
+                    HasSubstr("; tune gc tries again\n")));
+  ASSERT_EQ(umount2((left + "/0/busy").c_str(), MNT_DETACH), 0);
+  const Answer gc = Gc();
+  EXPECT_EQ(gc.status, 0) << gc.err;
+  EXPECT_THAT(gc.out, HasSubstr("its sweep was deleted"));
+  EXPECT_THAT(folder_.List(), ElementsAre("tune.db"));
 }
 
 TEST_F(Housekeeping, DeleteKeepsWhatOthersPutBesideTheArtifacts) {

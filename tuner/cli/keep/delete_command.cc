@@ -8,9 +8,9 @@
 #include "trial_runner/bucket/stop_later.h"
 #include "tuner/artifact_garbage.h"
 #include "tuner/artifact_path.h"
-#include "tuner/artifact_store.h"
 #include "tuner/cli/keep/artifact_cleanup.h"
 #include "tuner/cli/keep/bucket_cleanup.h"
+#include "tuner/cli/keep/deleted_folders.h"
 #include "tuner/cli/look/stored_changes.h"
 #include "tuner/cli/look/sweep_lookup.h"
 #include "tuner/cli/words/complain.h"
@@ -160,12 +160,17 @@ bool EmptyStorages(const DeleteOptions& options, const Doomed& doomed, std::ostr
   return true;
 }
 
-// Its folder and storages.
+// The folder is set aside first: where the removal is cut off, tune gc knows what is left.
+Status RemoveItsFolder(const DeleteOptions& options, const std::string& sweep) {
+  TUNE_RETURN_IF_ERROR(CheckFolderIsOfSweep(options.db_path, sweep));
+  TUNE_ASSIGN_OR_RETURN(const std::string aside,
+                        SetDeletedAside(ArtifactsDirOf(options.db_path), sweep));
+  return aside.empty() ? OkStatus() : RemoveFolder(aside, {});
+}
+
+// Its folder and storages. The writer's lock is held.
 bool RemoveWhatItLeft(const DeleteOptions& options, const Doomed& doomed, std::ostream& err) {
-  Status removed = CheckFolderIsOfSweep(options.db_path, doomed.sweep.name);
-  if (removed.ok()) {
-    removed = LocalArtifactStore(ArtifactsDirOf(options.db_path)).Remove(doomed.folder);
-  }
+  const Status removed = RemoveItsFolder(options, doomed.sweep.name);
   if (!removed.ok()) {
     err << "tune: the rows of " << Printable(doomed.sweep.name) << " are deleted, but "
         << removed.message() << "; tune gc tries again\n";

@@ -1,6 +1,7 @@
-// `tune delete NAME [--yes]`: a sweep's rows, in one transaction, and then its artifacts. Killed
-// between the two, it leaves a folder that `tune gc` finds. A head that holds the database does
-// both, the second one after its answer (folder_remover.h).
+// `tune delete NAME [--yes]`: a sweep's rows, in one transaction, and then its artifacts, whose
+// folder is set aside and removed (deleted_folders.h). Cut off after the first, it leaves a folder
+// that `tune gc` finds. A head that holds the database does both, the removal after its answer
+// (folder_remover.h).
 //
 // Thread rule: one thread.
 #pragma once

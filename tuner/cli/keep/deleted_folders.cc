@@ -13,11 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Beside trials' folders: a background tuner's words, event files, and what a worker was sending.
-bool IsLeftBySweep(std::string_view name) {
-  return name == "tuner.log" || name == "tensorboard" || name == ".incoming";
-}
-
 // A path of this kind that nothing has yet.
 std::string FreePath(const std::string& artifacts_dir, std::string_view prefix) {
   std::error_code ignored;
