@@ -119,6 +119,16 @@ TEST_F(BeforeTheStart, InitReadsTheMetricsOfALog) {
                               HasSubstr("mode: min"), HasSubstr("[Rscript, fit.R]")));
 }
 
+TEST_F(BeforeTheStart, TryOneGoesToTmpWhereTmpdirNamesNoFolder) {
+  WriteScript("echo 'acc: 0.9'");
+  const MissingTmpdir missing;
+  const ProgramResult tried =
+      Run(Sweep("command: [./trial.sh, \"{x}\"], metrics: {acc: {regex: \"acc: {number}\"}}"),
+          {"--try-one"});
+  EXPECT_EQ(tried.exit_status, 0) << tried.out << tried.err;
+  EXPECT_THAT(tried.out, HasSubstr("the first report, iteration 1:"));
+}
+
 TEST_F(BeforeTheStart, TryOneTellsOfTwoValuesInALine) {
   WriteScript("echo 'train acc: 0.9 val acc: 0.5'");
   const ProgramResult tried =

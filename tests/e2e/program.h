@@ -63,6 +63,21 @@ class TestFolder {
   std::string path_;
 };
 
+// As long as it lives, programs that begin have a TMPDIR that names no folder.
+class MissingTmpdir {
+ public:
+  MissingTmpdir() {
+    if (const char* const before = std::getenv("TMPDIR")) before_ = before;
+    setenv("TMPDIR", "/nonexistent/tmp", 1);
+  }
+  ~MissingTmpdir() { before_.empty() ? unsetenv("TMPDIR") : setenv("TMPDIR", before_.c_str(), 1); }
+  MissingTmpdir(const MissingTmpdir&) = delete;
+  MissingTmpdir& operator=(const MissingTmpdir&) = delete;
+
+ private:
+  std::string before_;
+};
+
 inline std::string BinDir() {
   const char* const dir = std::getenv("TUNE_BIN_DIR");
   return dir != nullptr ? dir : "build/release/bin";

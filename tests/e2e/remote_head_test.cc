@@ -97,6 +97,15 @@ TEST_F(RemoteHead, AJobRunsInACopyOfTheFolderAndItsOutputAndStatusAreOurs) {
   EXPECT_EQ(RunTune(there_, {"logs", "train"}).out, ran.out) << "the head's own commands";
 }
 
+TEST_F(RemoteHead, AFolderIsSentFromWhereTmpdirNamesNoFolder) {
+  Start();
+  here_.Write("train.sh", "echo trained\n");
+  const MissingTmpdir missing;
+  const ProgramResult ran = Ask({"submit", "--", "sh", "train.sh"});
+  EXPECT_EQ(ran.exit_status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("trained\n"));
+}
+
 TEST_F(RemoteHead, ASweepRunsAndIsLookedAtFromElsewhere) {
   Start();
   here_.Write("train.py", "import sys\nprint('loss=' + sys.argv[1])\n");

@@ -16,6 +16,7 @@
 #include "core/posix/durable_file.h"
 #include "tuner/cli/head/remote_command.h"
 #include "tuner/cli/look/live_view.h"
+#include "tuner/cli/words/scratch_folder.h"
 #include "tuner/control/asker.h"
 
 namespace tune {
@@ -42,8 +43,8 @@ Result<std::shared_ptr<CommandOutput>> CommandOutput::Start(
   TUNE_ASSIGN_OR_RETURN(auto output, MakePipe());
   TUNE_ASSIGN_OR_RETURN(auto error, MakePipe());
   std::error_code error_code;
-  std::string folder = std::filesystem::temp_directory_path(error_code) / "tune-asked-XXXXXX";
-  if (error_code || mkdtemp(folder.data()) == nullptr) return ErrnoStatus("make", folder);
+  std::string folder = TemporaryFolderPath() / "tune-asked-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) return ErrnoStatus("make", folder);
   const std::string database = std::filesystem::absolute(db_path, error_code);
   std::vector<std::string> all = {"--db", database};
   all.insert(all.end(), arguments.begin(), arguments.end());

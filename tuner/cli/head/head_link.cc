@@ -21,6 +21,7 @@
 #include "tuner/cli/look/sweep_lookup.h"
 #include "tuner/cli/run/working_package.h"
 #include "tuner/cli/words/complain.h"
+#include "tuner/cli/words/scratch_folder.h"
 #include "tuner/control/control_client.h"
 #include "tuner/http/page_guard.h"
 #include "tuner/sqlite/writer_lock.h"
@@ -153,7 +154,7 @@ class HeadElsewhere final : public HeadLink {
   bool IsHere() const override { return false; }
 
   Result<PackageName> HandOver(const ExperimentSpec& spec) override {
-    const std::string beside = std::filesystem::temp_directory_path() / "tune.db";
+    const std::string beside = TemporaryFolderPath() / "tune.db";
     TUNE_ASSIGN_OR_RETURN(const WorkingPackage package, Pack(spec, beside, place_.key));
     if (package.packed == nullptr) return PackageName{};
     TUNE_RETURN_IF_ERROR(Upload(*package.packed).At(Named()));

@@ -27,6 +27,7 @@
 #include "tuner/cli/look/page_place.h"
 #include "tuner/cli/words/complain.h"
 #include "tuner/cli/words/outward_host.h"
+#include "tuner/cli/words/scratch_folder.h"
 #include "tuner/control/asker.h"
 #include "tuner/http/http_server.h"
 #include "tuner/http/page_files.h"
@@ -116,7 +117,7 @@ std::string ViewerKeyOf(const std::string& admin_key) {
 // a program was called with, and whoever knows the key has the page. Gives the file's name; empty:
 // none was made.
 std::string OpenBrowser(const std::string& address) {
-  std::string path = std::filesystem::temp_directory_path() / "tune_page_XXXXXX.html";
+  std::string path = TemporaryFolderPath() / "tune_page_XXXXXX.html";
   constexpr int kSuffixBytes = 5;
   const FileDescriptor file(mkostemps(path.data(), kSuffixBytes, O_CLOEXEC));
   const std::string text =

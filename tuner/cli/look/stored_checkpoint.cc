@@ -9,6 +9,7 @@
 #include "trial_runner/bucket/bucket_checkpoints.h"
 #include "trial_runner/s3_address.h"
 #include "tuner/cli/look/store_client.h"
+#include "tuner/cli/words/scratch_folder.h"
 
 namespace tune {
 
@@ -21,7 +22,7 @@ Status BringStored(const std::string& url, const std::string& parent, const std:
 }
 
 Result<StoredHere> StoredHere::Of(const std::string& url, const std::string& copy) {
-  std::string folder = (fs::temp_directory_path() / "tune-checkpoint-XXXXXX").string();
+  std::string folder = (TemporaryFolderPath() / "tune-checkpoint-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return ErrnoStatus("cannot make", folder);
   StoredHere here(folder);
   const Status brought = BringStored(url, folder, "checkpoint");

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "core/utf8.h"
 #include "trial_runner/trainable_catalog.h"
 #include "tuner/cli/words/complain.h"
+#include "tuner/cli/words/scratch_folder.h"
 #include "tuner/retrain.h"
 #include "tuner/spec_reader.h"
 #include "tuner/sqlite/database.h"
@@ -29,26 +29,6 @@ namespace tune {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Gone with all that it holds at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "tune-try-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::string& path() const { return path_; }  // Empty: it could not be made.
-
- private:
-  std::string path_;
-};
 
 std::string ReadText(const fs::path& path) {
   std::ostringstream text;
@@ -225,7 +205,7 @@ void PrintReport(const Tried& tried, const ExperimentSpec& spec, std::ostream& o
 int TryOne(const RunOptions& options, std::ostream& out, std::ostream& err) {
   const Result<ExperimentSpec> spec = ReadSpecFile(options.space_path, options.overrides);
   if (!spec.ok()) return Complain(spec.status(), err);
-  const TemporaryFolder folder;
+  const ScratchFolder folder("tune-try-");
   if (folder.path().empty()) {
     return Complain(
         Unavailable(std::string("--try-one: no temporary folder: ") + std::strerror(errno)), err);

@@ -1,4 +1,4 @@
-// A folder below the system's temporary one, which goes with all that is in it.
+// The system's temporary folder, and a folder below it, which goes with all that is in it.
 //
 // Thread rule: one thread.
 #pragma once
@@ -11,12 +11,19 @@
 
 namespace tune {
 
+// What TMPDIR names, or /tmp where that is no folder: a terminal outlives the job that made its
+// TMPDIR.
+inline std::filesystem::path TemporaryFolderPath() {
+  std::error_code error;
+  std::filesystem::path path = std::filesystem::temp_directory_path(error);
+  return error ? std::filesystem::path("/tmp") : path;
+}
+
 class ScratchFolder {
  public:
   // `prefix`: what its name begins with.
   explicit ScratchFolder(const std::string& prefix) {
-    std::error_code error;
-    path_ = (std::filesystem::temp_directory_path(error) / (prefix + "XXXXXX")).string();
+    path_ = (TemporaryFolderPath() / (prefix + "XXXXXX")).string();
     if (mkdtemp(path_.data()) == nullptr) path_.clear();
   }
   ~ScratchFolder() {
