@@ -1,7 +1,6 @@
 #include "tuner/export/export_folder.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,11 +10,15 @@
 #include <system_error>
 
 #include "core/posix/durable_file.h"
+#include "core/posix/folder_lock.h"
 
 namespace tune {
 namespace {
 
 namespace fs = std::filesystem;
+
+// In each partial folder, from its making on.
+constexpr char kMark[] = ".tune-export";
 
 Status CheckTarget(const std::string& folder) {
   std::error_code error;
@@ -25,6 +28,38 @@ Status CheckTarget(const std::string& folder) {
   }
   return InvalidArgument(folder +
                          ": is there already and is not an empty folder; name another one");
+}
+
+// Whatever else lies in the place of the partial folder is a person's.
+Status CheckIsLeftByExport(const std::string& partial) {
+  std::error_code error;
+  const fs::path mark = fs::path(partial) / kMark;
+  if (fs::is_empty(partial, error) || fs::exists(fs::symlink_status(mark, error))) {
+    return OkStatus();
+  }
+  return InvalidArgument(partial +
+                         ": is there already and is not what an export left; rename it, or name "
+                         "another folder");
+}
+
+// The mark first, so that what is left at any moment is known for an export's.
+Status MarkAndEmpty(const std::string& partial) {
+  const std::string mark = partial + "/" + kMark;
+  if (!FileDescriptor(open(mark.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666))
+           .is_open()) {
+    return ErrnoStatus("create", mark);
+  }
+  std::error_code error;
+  fs::directory_iterator it(partial, error);
+  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+    if (it->path().filename() == kMark) continue;
+    std::error_code failed;
+    fs::remove_all(it->path(), failed);
+    if (failed) {
+      return InvalidArgument("cannot remove " + it->path().string() + ": " + failed.message());
+    }
+  }
+  return error ? InvalidArgument("cannot read " + partial + ": " + error.message()) : OkStatus();
 }
 
 }  // namespace
@@ -45,15 +80,15 @@ Result<ExportFolder> ExportFolder::Begin(const std::string& folder) {
     return status.code() == StatusCode::kResourceExhausted ? status
                                                            : InvalidArgument(status.message());
   }
-  FileDescriptor lock(open(partial.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  FileDescriptor lock = OpenFolder(partial);
   if (!lock.is_open()) return InvalidArgument(ErrnoStatus("open", partial).message());
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+  if (LockFolder(lock, LOCK_EX) == FolderLock::kTheirs || !IsFolderAt(lock, partial)) {
     return InvalidArgument(partial + ": another export is being written there");
   }
-  for (const fs::directory_entry& left : fs::directory_iterator(partial, error)) {
-    fs::remove_all(left.path(), error);
-  }
-  return ExportFolder(target.string(), partial, std::move(lock));
+  TUNE_RETURN_IF_ERROR(CheckIsLeftByExport(partial));
+  ExportFolder begun(target.string(), partial, std::move(lock));
+  TUNE_RETURN_IF_ERROR(MarkAndEmpty(partial));
+  return begun;
 }
 
 ExportFolder::~ExportFolder() {
@@ -69,6 +104,7 @@ Status ExportFolder::Commit() {
     return ErrnoStatus("make " + folder_ + " from", partial_);
   }
   partial_.clear();
+  (void)unlink((folder_ + "/" + kMark).c_str());
   return SyncFolder(fs::path(folder_).parent_path().string());
 }
 

@@ -1,8 +1,8 @@
 // The folder that an export makes: it is there whole or not at all.
 //
 // Everything is written into "<folder>.partial" beside it, synced, and then takes its name. What a
-// killed export left under that name goes with the next one; a lock (flock(2)) tells it from one
-// that is being written.
+// killed export left under that name goes with the next one. A lock (flock(2)) tells it from one
+// that is being written, and a file in it (.tune-export) from a person's folder of that name.
 //
 // Thread rule: one thread an object.
 #pragma once
@@ -17,7 +17,8 @@ namespace tune {
 
 class ExportFolder {
  public:
-  // kInvalidArgument: the folder is there and not empty, or cannot be made; nothing was touched.
+  // kInvalidArgument: the folder is there and not empty, or cannot be made, or a person's lies in
+  // the place of the partial one; nothing was touched.
   static Result<ExportFolder> Begin(const std::string& folder);
   ExportFolder(ExportFolder&& other) noexcept
       : folder_(std::move(other.folder_)),

@@ -182,10 +182,28 @@ TEST_F(ExportTest, AFolderWithSomethingInItIsRefusedAndLeftAlone) {
 TEST_F(ExportTest, AnEmptyFolderIsFilledAndWhatAKilledExportLeftGoes) {
   fs::create_directory(folder_ / "out");
   fs::create_directories(folder_ / "out.partial/0");
+  WriteText(folder_ / "out.partial/.tune-export", "");
   WriteText(folder_ / "out.partial/trials.csv", "half");
   ASSERT_EQ(Export(folder_, "csv", {folder_ / "out/"}).exit_status, 0);
   EXPECT_THAT(folder_.List(), ElementsAre("out", "tune.db"));
   EXPECT_EQ(Lines(folder_ / "out/trials.csv").size(), 6u);
+  EXPECT_FALSE(fs::exists(folder_ / "out/.tune-export"));
+}
+
+TEST_F(ExportTest, APersonsFolderInThePlaceOfThePartialOneIsRefusedAndLeftAlone) {
+  fs::create_directory(folder_ / "out.partial");
+  WriteText(folder_ / "out.partial/mine", "text");
+  fs::create_directory(folder_ / "elsewhere");
+  WriteText(folder_ / "elsewhere/mine", "text");
+  fs::create_directory_symlink(folder_ / "elsewhere", folder_ / "linked.partial");
+  const ExportAnswer answer = Export(folder_, "csv", {folder_ / "out"});
+  EXPECT_EQ(answer.exit_status, 2);
+  EXPECT_THAT(answer.err, HasSubstr((folder_ / "out.partial") +
+                                    ": is there already and is not what an export left"));
+  EXPECT_EQ(Export(folder_, "csv", {folder_ / "linked"}).exit_status, 2);
+  EXPECT_EQ(ReadText(folder_ / "out.partial/mine"), "text");
+  EXPECT_EQ(ReadText(folder_ / "elsewhere/mine"), "text");
+  EXPECT_THAT(folder_.List(), ElementsAre("elsewhere", "linked.partial", "out.partial", "tune.db"));
 }
 
 TEST_F(ExportTest, WhatIsMistypedIsNamed) {
