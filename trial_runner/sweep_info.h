@@ -36,6 +36,7 @@ struct OfferedToWorkers {
 };
 
 inline constexpr size_t kDataSeenMax = 1'000;  // Of one sweep.
+inline constexpr size_t kOwnPathsMax = 1'000;  // Likewise.
 
 // A sweep, as a worker has to know it before its first attempt there.
 struct SweepInfo {
@@ -58,6 +59,9 @@ struct SweepInfo {
   bool lends_credentials = false;  // The tuner signs what its workers ask of the bucket.
   // As they were when the sweep began, as far as the tuner could see them.
   std::vector<DataSeen> data = {};
+  // food11's `data` and `weights`, where they are not the same for all trials: one that is not
+  // there is the configuration's matter, and not the machine's.
+  std::vector<std::string> own_paths = {};
   friend bool operator==(const SweepInfo&, const SweepInfo&) = default;
 };
 

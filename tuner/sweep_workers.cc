@@ -1,9 +1,11 @@
 // What it means for trials that workers come, go and come back, and what workers are told.
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "core/json.h"
 #include "core/resource_text.h"
+#include "trial_runner/food11_inputs.h"
 #include "tuner/sweep.h"
 
 namespace tune {
@@ -26,6 +28,11 @@ SweepInfo Sweep::Info() const {
   info.bucket = options_.bucket();
   info.has_async_checkpoints = options_.spec.checkpoint.is_async;
   info.lends_credentials = options_.spec.checkpoint.lends_credentials;
+  for (const SpaceParameter& parameter : options_.space.parameters()) {
+    const bool is_same =
+        std::holds_alternative<Value>(parameter.content) && parameter.conditions.empty();
+    if (!is_same && IsFood11Path(parameter.name)) info.own_paths.push_back(parameter.name);
+  }
   return info;
 }
 

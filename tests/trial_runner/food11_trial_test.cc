@@ -29,8 +29,9 @@ class Food11Trial : public OneWorkerTest {
   void SetUp() override {
     OneWorkerTest::SetUp();
     StartWorker(WorkerArguments());
-    SendWelcome("val_accuracy", R"("food11")");
+    SendWelcome("val_accuracy", R"("food11")", 60'000, OwnPaths());
   }
+  virtual std::vector<std::string> OwnPaths() const { return {}; }
   virtual std::vector<std::string> WorkerArguments() const {
     return {"--cpus", "1", "--local", "--prewarm", "food11"};
   }
@@ -186,6 +187,28 @@ TEST_F(JoinedFood11Trial, IsGivenBackWhereTheWeightsAreNot) {
   ExpectTrialGivenBack(
       R"({"data":"synthetic","image_size":32,"width_mult":0.35,"weights":"nowhere.safetensors"})",
       "nowhere.safetensors");
+}
+
+// A typing mistake in one of the choices is on each machine.
+class JoinedFood11TrialOfSeveralWeights : public JoinedFood11Trial {
+ protected:
+  std::vector<std::string> OwnPaths() const override { return {"weights"}; }
+};
+
+TEST_F(JoinedFood11TrialOfSeveralWeights, FailsAloneWhereItsOwnAreNot) {
+  Start(
+      Ref(0, 1, 1),
+      R"({"data":"synthetic","image_size":32,"width_mult":0.35,"weights":"nowhere.safetensors"})");
+  const AttemptEnded end = End();
+  EXPECT_EQ(end.outcome, Outcome::kBadConfig);
+  EXPECT_THAT(end.error, testing::HasSubstr("nowhere.safetensors"));
+  Start(Ref(1, 1, 2), R"({"data":"synthetic","lr":-1})");
+  EXPECT_THAT(End().error, testing::HasSubstr("lr")) << "the worker is there for the others";
+}
+
+TEST_F(JoinedFood11TrialOfSeveralWeights, IsGivenBackWhereTheDataOfAllAreNot) {
+  ExpectTrialGivenBack(R"({"data":"nowhere","image_size":32})",
+                       "no folder '" + folder_ + "/nowhere'");
 }
 
 TEST_F(Food11Trial, EndsSoonWhenKilledInTheMiddleOfAnEpoch) {

@@ -100,7 +100,11 @@ inline SweepInfo SampleSweep() {
           Mode::kMin,
           {"area"},
           true,
-          "s3://bucket/prefix/sweep"};
+          "s3://bucket/prefix/sweep",
+          false,
+          false,
+          {},
+          {"weights"}};
 }
 
 inline std::vector<ToWorker> SampleToWorker() {

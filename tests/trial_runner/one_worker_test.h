@@ -51,13 +51,14 @@ class OneWorkerTest : public ::testing::Test {
     return hello->second;
   }
   void SendWelcome(const std::string& metric, const std::string& trainable,
-                   int64_t lease_ms = 60'000) {
+                   int64_t lease_ms = 60'000, std::vector<std::string> own_paths = {}) {
     SweepInfo sweep;
     sweep.experiment = "sweep";
     sweep.metric = metric;
     sweep.trainable = trainable;
     sweep.base_dir = folder_;
     sweep.seed = 7;
+    sweep.own_paths = std::move(own_paths);
     Send(Welcome{id_, lease_ms / 60, lease_ms, {sweep}});
   }
   void Send(ToWorker message) {

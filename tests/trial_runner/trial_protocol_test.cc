@@ -31,6 +31,7 @@ TEST(TrialProtocol, BringsBackAStart) {
   EXPECT_EQ(start.more_metrics, std::vector<std::string>{"size"});
   EXPECT_EQ(start.mode, Mode::kMin);
   EXPECT_EQ(start.constrained, std::vector<std::string>{"area"});
+  EXPECT_EQ(start.own_paths, std::vector<std::string>{"weights"});
   EXPECT_EQ(start.sweep_seed, ~0ull);
   EXPECT_EQ(start.seed, SampleStart().seed);
   EXPECT_EQ(start.base_dir, "/spaces");

@@ -408,6 +408,24 @@ TEST(ExperimentController, AWorkerIsToldWhatItsTrialsNeed) {
   EXPECT_EQ(start.artifact_dir, "/artifacts/sweep/0");
 }
 
+// What trials name by themselves, and under a condition, a machine need not have.
+TEST(ExperimentController, AWorkerIsToldWhichFilesAreNotTheSameForAllTrials) {
+  const auto told = [](const char* space) {
+    ExperimentSpec spec = ControllerWorld::MakeSpec();
+    spec.space = *ParseJson(space);
+    ControllerWorld world(spec);
+    const WorkerId worker = world.Join(1);
+    return world.welcomes.at(worker).sweeps.at(0).own_paths;
+  };
+  EXPECT_THAT(told(R"({"data": "/data", "weights": {"choice": ["a", "b"]}})"),
+              ::testing::ElementsAre("weights"));
+  EXPECT_THAT(told(R"({"data": "/data", "weights": "a", "lr": {"uniform": [0, 1]}})"),
+              ::testing::IsEmpty());
+  EXPECT_THAT(told(R"({"weights": {"constant": "a", "when": {"kind": "b"}},
+                       "kind": {"choice": ["b", "c"]}})"),
+              ::testing::ElementsAre("weights"));
+}
+
 TEST(ExperimentController, AFallingIterationEndsTheAttempt) {
   ControllerWorld world(ControllerWorld::MakeSpec());
   const WorkerId worker = world.Join(1);

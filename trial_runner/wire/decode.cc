@@ -254,6 +254,11 @@ Status Read(v1::SweepInfo& in, SweepInfo& out) {
   for (v1::DataSeen& data : *in.mutable_data()) {
     TUNE_RETURN_IF_ERROR(Read(data, out.data.emplace_back()));
   }
+  TUNE_RETURN_IF_ERROR(CheckCount(in.own_paths_size(), kOwnPathsMax, "sweep.own_paths"));
+  for (std::string& parameter : *in.mutable_own_paths()) {
+    TUNE_RETURN_IF_ERROR(ReadText(&parameter, limits::kNameBytesMax, "sweep.own_paths",
+                                  out.own_paths.emplace_back()));
+  }
   if (in.has_package()) return Read(in.package(), "sweep.package", out.package);
   return OkStatus();
 }

@@ -144,6 +144,7 @@ void Put(const SweepInfo& info, v1::SweepInfo* out) {
   out->set_async_checkpoints(info.has_async_checkpoints);
   out->set_lends_credentials(info.lends_credentials);
   for (const DataSeen& data : info.data) Put(data, out->add_data());
+  for (const std::string& parameter : info.own_paths) out->add_own_paths(parameter);
   if (!info.package.sha256.empty()) Put(info.package, out->mutable_package());
 }
 

@@ -1,5 +1,6 @@
 #include "trial_runner/worker/food11_attempt.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -46,6 +47,13 @@ Result<models::Food11Options> ReadFood11Options(const TrialStart& start,
   // Ranks agree on the best epoch without a word, and each has times of its own.
   if (start.world_size > 1 && options.best_epoch.GoesByTime()) options.best_epoch = {};
   return options;
+}
+
+Status OfPath(const TrialStart& start, std::string_view parameter, const Status& status) {
+  const bool is_own =
+      std::find(start.own_paths.begin(), start.own_paths.end(), parameter) != start.own_paths.end();
+  return status.code() == StatusCode::kNotFound && is_own ? InvalidArgument(status.message())
+                                                          : status;
 }
 
 TrialEnd EndFor(const Status& status) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "core/status.h"
 #include "models/train/training_run.h"
@@ -20,6 +21,10 @@ double MonotonicSeconds();
 // epoch goes by the sweep's metric.
 Result<models::Food11Options> ReadFood11Options(const TrialStart& start,
                                                 const std::string& data_dir);
+
+// An error of reading what that parameter names. Where trials name different ones, the machine is
+// not to blame for one that is not there.
+Status OfPath(const TrialStart& start, std::string_view parameter, const Status& status);
 
 // How an error is told. What is not found, the data or the weights, may be on other machines.
 TrialEnd EndFor(const Status& status);

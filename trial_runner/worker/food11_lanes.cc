@@ -92,7 +92,9 @@ std::optional<TrialEnd> Food11Lanes::Begin(int64_t lane, const TrialStart& start
   }
   const int threads = static_cast<int>(start.threads);
   const auto dataset = Load(options->data, options->image_size);
-  if (!dataset.ok()) return EndForUnloaded(options->data, dataset.status());
+  if (!dataset.ok()) {
+    return EndForUnloaded(options->data, OfPath(start, "data", dataset.status()));
+  }
   if (start.world_size > 1) return TrainAsRank(lane, start, *options, *dataset, session_);
   if (lanes_.empty()) {
     array_.reset();
@@ -103,7 +105,9 @@ std::optional<TrialEnd> Food11Lanes::Begin(int64_t lane, const TrialStart& start
     shape_ = shape;
   }
   const Result<models::TrainingRun*> run = array_->Add(*options, {threads, DeviceBytes(start)});
-  if (!run.ok()) return EndForTraining(run.status(), options->device);
+  if (!run.ok()) {
+    return EndForTraining(OfPath(start, "weights", run.status()), options->device);
+  }
   lanes_.try_emplace(lane, start, *run);
   logged_.clear();  // It has a log of its own.
   if (!start.checkpoint_path.empty()) {

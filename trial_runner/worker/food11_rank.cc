@@ -97,7 +97,7 @@ TrialEnd TrainAsRank(int64_t lane, const TrialStart& start, const models::Food11
   if (!ranks.ok()) return EndForRank(ranks.status(), options.device);
   const auto trainer = models::MakeTrainer(
       options, std::move(dataset), static_cast<int>(start.threads), MonotonicSeconds, ranks->get());
-  if (!trainer.ok()) return EndForRank(trainer.status(), options.device);
+  if (!trainer.ok()) return EndForRank(OfPath(start, "weights", trainer.status()), options.device);
   Log((*trainer)->Note());
   if (!start.checkpoint_path.empty()) {
     const Status restored = (*trainer)->RestoreCheckpoint(

@@ -229,6 +229,7 @@ Result<TrialStart> ReadStart(Value& map) {
   TUNE_RETURN_IF_ERROR(TakeText(map, "metric", limits::kTrialLineBytesMax, start.metric));
   TUNE_RETURN_IF_ERROR(TakeTexts(map, "more_metrics", start.more_metrics));
   TUNE_RETURN_IF_ERROR(TakeTexts(map, "constrained", start.constrained));
+  TUNE_RETURN_IF_ERROR(TakeTexts(map, "own_paths", start.own_paths));
   bool less_is_better = false;
   TUNE_RETURN_IF_ERROR(TakeBool(map, "less_is_better", less_is_better));
   start.mode = less_is_better ? Mode::kMin : Mode::kMax;
@@ -327,6 +328,7 @@ std::string EncodeStart(const SweepInfo& sweep, const StartAttempt& start,
   };
   add_names("more_metrics", sweep.more_metrics);
   add_names("constrained", sweep.constrained);
+  add_names("own_paths", sweep.own_paths);
   if (sweep.mode == Mode::kMin) out += R"(,"less_is_better":true)";
   Text("sweep_seed", std::to_string(sweep.seed), out);
   Text("seed", std::to_string(start.seed), out);

@@ -10,8 +10,9 @@
 //              "/home/me/tune.artifacts/lr-sweep/0", "checkpoint_every": 1,
 //              "memory_bytes": 0, "threads": 2,
 //              "devices": [{"device": 0, "milli": 500, "memory_bytes": 0}]}}
-//       `"less_is_better": true`: of the metric. `"device_environment"`: what its devices call for
-//       in its environment, if it has any:
+//       `"less_is_better": true`: of the metric. `"own_paths": ["weights"]`: parameters of food11
+//       that name a folder or file and are not the same for all trials. `"device_environment"`:
+//       what its devices call for in its environment, if it has any:
 //       {"CUDA_VISIBLE_DEVICES": "GPU-1b2c"}.
 //       `"folder"`: where programs run, if not where the space file says; `"content"`: the SHA-256
 //       of what was in that folder when the sweep began, if it is known; `"cache"`: where the
@@ -85,6 +86,7 @@ struct TrialStart {
   std::vector<std::string> more_metrics;  // Of several objectives: those after `metric`.
   Mode mode = Mode::kMax;                 // Of `metric`.
   std::vector<std::string> constrained;   // Metrics that constraints name.
+  std::vector<std::string> own_paths;     // SweepInfo's.
   uint64_t sweep_seed = 0;
   uint64_t seed = 0;  // Of the trial's own draws.
   std::string base_dir;
