@@ -72,6 +72,9 @@ enum class SearchRules {
   // Of runs that are repeated (`repeat`) a limit is broken by the mean of what each breaks it by,
   // where it was the mean of their margins: what one kept made up for another's.
   kFrom14,
+  // gp tells what may be gained only once as many trials as it spreads first have succeeded, and
+  // not all alike.
+  kFrom15,
 };
 
 // What is searched.
@@ -91,7 +94,7 @@ struct SearchProblem {
   bool has_earlier = false;
   bool needs_regret = false;  // RemainingRegret will be asked for.
   size_t point_count = 0;     // Of the points, to a searcher within another one.
-  SearchRules rules = SearchRules::kFrom14;
+  SearchRules rules = SearchRules::kFrom15;
   // Whether the guesses beside the domains are tried first; not by a searcher within another.
   bool begins_with_guesses = true;
   // `unique` was asked for: what an earlier sweep tried is not tried again either.

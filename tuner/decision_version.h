@@ -12,7 +12,8 @@
 //      in the mean; schedulers take no finite value for a violation;
 //      failures that are alike end no sweep of which a trial reported in an earlier life
 //  15  a person's pause of a trial outlives the scheduler's also where that comes first, at a
-//      report without a checkpoint
+//      report without a checkpoint;
+//      `until.regret` is asked only once enough trials have succeeded, with results that differ
 //
 // Thread rule: constants.
 #pragma once

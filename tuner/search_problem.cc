@@ -16,7 +16,8 @@ Result<SearchSpace> SpaceOf(const ExperimentSpec& spec) {
 SearchProblem ProblemOf(const ExperimentSpec& spec, SearchSpace space, int64_t samples,
                         uint64_t seed, int64_t decision_version) {
   SearchProblem problem;
-  problem.rules = decision_version >= 14   ? SearchRules::kFrom14
+  problem.rules = decision_version >= 15   ? SearchRules::kFrom15
+                  : decision_version >= 14 ? SearchRules::kFrom14
                   : decision_version >= 13 ? SearchRules::kFrom13
                                            : SearchRules::kFirst;
   problem.space = std::move(space);

@@ -45,6 +45,8 @@ class GpModel {
   double Skill(const Points& points, const LevelTable& table) const;
   // The loss that the surrogate's highest level sees so.
   double LossOf(double seen) const { return levels_.back().warp->LossOf(seen); }
+  // Whether the losses of that level differ. If not nothing is known of their scale.
+  bool HasSpread() const { return levels_.back().warp->has_spread(); }
   // What the process of the first level sees of a loss.
   double Seen(double loss) const { return (*levels_[0].warp)(loss); }
 

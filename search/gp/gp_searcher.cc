@@ -284,11 +284,15 @@ std::optional<double> GpSearcher::PredictiveSkill() {
 }
 
 // Of what was known at the occasion. Not while the first trials are spread: they would be too few,
-// whatever an earlier sweep knew.
+// whatever an earlier sweep knew. Nor while too few have succeeded, or all alike: to a model of one
+// value there is nothing to gain anywhere.
 std::optional<double> GpSearcher::RemainingRegret() {
   if (!occasion_ || regret_ || !EstimatesRegret()) return regret_;
-  const auto is_own = [](const ObservedTrial& trial) {
-    return trial.number.value >= 0 && trial.state != ObservedTrial::State::kRunning;
+  const bool wants_results = rules_ >= SearchRules::kFrom15;
+  const auto is_own = [wants_results](const ObservedTrial& trial) {
+    const bool has_result = !trial.losses.empty() && std::isfinite(trial.losses[0]);
+    return trial.number.value >= 0 && trial.state != ObservedTrial::State::kRunning &&
+           (has_result || !wants_results);
   };
   const auto& trials = observations_.trials();
   if (std::count_if(trials.begin(), trials.end(), is_own) < options_.n_startup_trials) {
@@ -296,6 +300,7 @@ std::optional<double> GpSearcher::RemainingRegret() {
   }
   const Points points = PointsOf(occasion_->tables[0].losses[0].size());
   if (models_.empty()) MakeModels(points);
+  if (wants_results && !models_[0].HasSpread()) return regret_;
   const GpModel::View view = models_[0].Look(points, occasion_->tables[0]);
   if (view.leading.empty()) return regret_;
   std::vector<Eigen::VectorXd> incumbents;

@@ -88,6 +88,7 @@ LossWarp::LossWarp(std::span<const double> losses, std::optional<double> bound) 
   mean_ = moments.mean;
   // Equal but for rounding: there is nothing to bend, and no scale.
   if (!(moments.deviation > 1e-14 * std::max(std::abs(lowest_), std::abs(highest_)))) return;
+  has_spread_ = true;
   deviation_ = moments.deviation;
   for (double& value : values) value = (value - mean_) / deviation_;
   power_ = LikeliestPower(values);

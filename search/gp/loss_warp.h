@@ -18,6 +18,8 @@ class LossWarp {
   // however far it lies beyond the others.
   explicit LossWarp(std::span<const double> losses, std::optional<double> bound = {});
 
+  // Whether they differ, but for rounding. If not there is no scale: what is seen is the loss.
+  bool has_spread() const { return has_spread_; }
   // Rises with the loss, up to where it is cut off; infinity counts as the worst loss that it was
   // made of, minus infinity and what is as good as that as the best.
   double operator()(double loss) const;
@@ -25,6 +27,7 @@ class LossWarp {
   double LossOf(double seen) const;
 
  private:
+  bool has_spread_ = false;
   double lowest_ = 0;
   double highest_ = 0;  // Greater ones are cut off.
   double mean_ = 0;

@@ -233,6 +233,19 @@ TEST_F(ControllerLimits, TooLittleToBeGainedEndsTheSweep) {
   EXPECT_TRUE(world_->controller().sweep().HasMoreToCreate()) << "who asks for more gets it";
 }
 
+TEST_F(ControllerLimits, WhileNoTrialHasSucceededNothingIsKnownOfWhatMayBeGained) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(12);
+  spec.search = *ParseJson(R"({"algorithm": "gp"})");
+  spec.regret_max = 0.05;
+  Begin(spec, 1);
+  for (int64_t trial = 0; !world_->has_ended && trial < 12; ++trial) {
+    Report(trial, 1, {{"value", 0.5}});
+    world_->Apply({world_->End(worker_, TrialNumber{trial}, Outcome::kCrashed)});
+  }
+  EXPECT_EQ(world_->trials.size(), 12u);
+  EXPECT_EQ(world_->experiment.ended_early, "");
+}
+
 // It has tried few of a space that is not exhausted.
 TEST_F(ControllerLimits, ASmallSpaceOfWhichTheRestIsNotTriedIsNotCalledExhausted) {
   ExperimentSpec spec = ControllerWorld::MakeSpec(9);

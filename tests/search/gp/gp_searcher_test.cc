@@ -360,6 +360,36 @@ TEST(GpSearcher, WhatMoreTrialsMayGainFallsAndIsInTheMetricsUnits) {
   EXPECT_FALSE((*TryMake(kGp, kPlane, 1, {Mode::kMin, Mode::kMin}))->EstimatesRegret());
 }
 
+// A process of equal values sees nothing to gain anywhere.
+TEST(GpSearcher, WhatMoreTrialsMayGainIsNotKnownWhileTooFewHaveSucceededOrAllAlike) {
+  constexpr double kFails = std::numeric_limits<double>::quiet_NaN();
+  const auto tells = [](std::vector<double> losses, SearchRules rules = SearchRules::kFrom15) {
+    const auto searcher =
+        *MakeSearcher(*ParseJson(kGp), {.space = *SearchSpace::Parse(*ParseJson(kPlane)),
+                                        .modes = {Mode::kMin},
+                                        .seed = 1,
+                                        .rules = rules});
+    for (size_t n = 0; n < losses.size(); ++n) {
+      const TrialNumber number{static_cast<int64_t>(n)};
+      const bool fails = std::isnan(losses[n]);
+      const Metric loss = losses[n];
+      const Metric none;
+      searcher->Suggest(number);
+      searcher->OnTrialEnded(number, {fails ? &none : &loss, 1}, fails);
+    }
+    return searcher->RemainingRegret().has_value();
+  };
+  std::vector<double> losses(10, kFails);
+  EXPECT_FALSE(tells(losses));
+  losses.back() = 0.5;
+  EXPECT_FALSE(tells(losses));
+  EXPECT_TRUE(tells(losses, SearchRules::kFrom14)) << "a sweep of an older build";
+  for (int n = 0; n < 9; ++n) losses.push_back(0.5);
+  EXPECT_FALSE(tells(losses)) << "ten good ones that say the same";
+  losses.push_back(0.25);
+  EXPECT_TRUE(tells(losses));
+}
+
 TEST(GpSearcher, SaysWhatItDoesNotTake) {
   EXPECT_THAT(ErrorOf(R"({"algorithm": "gp", "n_startup": 3})", kPlane),
               HasSubstr("'n_startup' is not an option of gp"));
