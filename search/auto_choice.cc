@@ -142,9 +142,9 @@ Result<std::unique_ptr<Searcher>> MakeAutoSearcher(const Value& options,
   others.needs_regret = false;
   TUNE_ASSIGN_OR_RETURN(auto other, MakeSearcher(tpe, others));
   const bool is_judged = problem.modes.size() == 1 && problem.limit_count == 0;
-  return std::unique_ptr<Searcher>(
-      std::make_unique<AutoSearcher>(std::move(searcher), std::move(other),
-                                     is_judged ? std::optional(problem.modes[0]) : std::nullopt));
+  return std::unique_ptr<Searcher>(std::make_unique<AutoSearcher>(
+      std::move(searcher), std::move(other),
+      is_judged ? std::optional(problem.modes[0]) : std::nullopt, problem.rules));
 }
 
 }  // namespace tune

@@ -12,6 +12,7 @@ constexpr size_t kStall = 40;
 // A suggestion of gp costs some 5 ms then, and up to 20 ms with thousands of results.
 constexpr size_t kResultsOfFast = 300;
 constexpr double kFastSeconds = 0.4;
+constexpr double kNothing = std::numeric_limits<double>::infinity();  // As a loss.
 
 }  // namespace
 
@@ -24,12 +25,23 @@ AutoSearcher::Lead AutoSearcher::Leading() {
 
 bool AutoSearcher::IsStalled() const { return ended_ - gained_at_ >= std::max(kStall, ended_ / 3); }
 
-void AutoSearcher::Count(Objectives values) {
-  if (!mode_ || values.empty() || !values[0]) return;
+void AutoSearcher::Count(TrialNumber number, Objectives values) {
+  if (!mode_ || number.value < 0 || values.empty() || !values[0]) return;
   const double loss = AsLoss(*values[0], *mode_);
+  double& least = losses_.try_emplace(number, kNothing).first->second;
+  if (loss < least) least = loss;
   if (!(loss < least_loss_)) return;
   least_loss_ = loss;
+  leader_ = number;
   gained_at_ = ended_;
+}
+
+void AutoSearcher::Forget(TrialNumber number) {
+  losses_.erase(number);
+  if (leader_ != number) return;
+  leader_.reset();
+  least_loss_ = kNothing;
+  for (const auto& [trial, loss] : losses_) least_loss_ = std::min(least_loss_, loss);
 }
 
 std::string AutoSearcher::WhyInTurns() const {
@@ -62,6 +74,7 @@ void AutoSearcher::Restore(TrialNumber number, const Configuration& configuratio
 }
 
 void AutoSearcher::OnReport(TrialNumber number, int64_t iteration, Objectives values) {
+  if (rules_ >= SearchRules::kFrom15) Count(number, values);
   gp_->OnReport(number, iteration, values);
   tpe_->OnReport(number, iteration, values);
 }
@@ -69,7 +82,12 @@ void AutoSearcher::OnReport(TrialNumber number, int64_t iteration, Objectives va
 void AutoSearcher::OnTrialEnded(TrialNumber number, Objectives last, bool failed) {
   if (number.value >= 0) {
     ++ended_;
-    if (!failed) Count(last);
+    if (failed) {
+      Forget(number);
+    } else {
+      Count(number, last);
+    }
+    if (leader_ == number) gained_at_ = ended_;
     // Once and for all: what trials take is measured, and should decide as little as it can.
     const bool is_short = timed_ > 0 && seconds_ < kFastSeconds * static_cast<double>(timed_);
     if (ended_ == kResultsOfFast) is_fast_ = is_short;

@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,8 +31,8 @@ class AutoSearcher final : public Searcher {
   // `mode`: of the one objective; nothing where there are several or limits on results, where the
   // model is not judged.
   AutoSearcher(std::unique_ptr<Searcher> gp, std::unique_ptr<Searcher> tpe,
-               std::optional<Mode> mode)
-      : gp_(std::move(gp)), tpe_(std::move(tpe)), mode_(mode) {}
+               std::optional<Mode> mode, SearchRules rules = SearchRules::kFrom15)
+      : gp_(std::move(gp)), tpe_(std::move(tpe)), mode_(mode), rules_(rules) {}
 
   std::optional<Configuration> Suggest(TrialNumber number) override;
   void Restore(TrialNumber number, const Configuration& configuration) override;
@@ -49,15 +50,20 @@ class AutoSearcher final : public Searcher {
   enum class Lead { kGp, kInTurns, kTpe };
   Lead Leading();
   std::string WhyInTurns() const;
-  void Count(Objectives values);
+  // A trial counts for its best report, and not at all once it has failed.
+  void Count(TrialNumber number, Objectives values);
+  void Forget(TrialNumber number);
   bool IsStalled() const;
 
   std::unique_ptr<Searcher> gp_;
   std::unique_ptr<Searcher> tpe_;
   std::optional<Mode> mode_;
-  size_t ended_ = 0;  // Of this sweep, as all here.
+  SearchRules rules_;
+  size_t ended_ = 0;                      // Of this sweep, as all here.
+  std::map<TrialNumber, double> losses_;  // The least of each trial.
   double least_loss_ = std::numeric_limits<double>::infinity();
-  size_t gained_at_ = 0;  // When so many had ended.
+  std::optional<TrialNumber> leader_;  // Whose it is.
+  size_t gained_at_ = 0;               // When so many had ended.
   size_t timed_ = 0;
   double seconds_ = 0;  // Of those together.
   bool is_fast_ = false;

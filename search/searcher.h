@@ -73,7 +73,7 @@ enum class SearchRules {
   // where it was the mean of their margins: what one kept made up for another's.
   kFrom14,
   // gp tells what may be gained only once as many trials as it spreads first have succeeded, and
-  // not all alike.
+  // not all alike. `auto` looks at each trial's best report, where it looked at its last.
   kFrom15,
 };
 

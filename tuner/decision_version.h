@@ -13,7 +13,8 @@
 //      failures that are alike end no sweep of which a trial reported in an earlier life
 //  15  a person's pause of a trial outlives the scheduler's also where that comes first, at a
 //      report without a checkpoint;
-//      `until.regret` is asked only once enough trials have succeeded, with results that differ
+//      `until.regret` is asked only once enough trials have succeeded, with results that differ;
+//      `auto` takes the best report of a trial for what it has found, not the last
 //
 // Thread rule: constants.
 #pragma once

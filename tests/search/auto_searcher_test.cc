@@ -43,9 +43,10 @@ class NamedSearcher final : public Searcher {
 };
 
 struct Sweep {
-  explicit Sweep(std::optional<double> skill, std::optional<Mode> mode = Mode::kMin)
+  explicit Sweep(std::optional<double> skill, std::optional<Mode> mode = Mode::kMin,
+                 SearchRules rules = SearchRules::kFrom15)
       : searcher(std::make_unique<NamedSearcher>("gp", skill, heard),
-                 std::make_unique<NamedSearcher>("tpe", std::nullopt, heard), mode) {}
+                 std::make_unique<NamedSearcher>("tpe", std::nullopt, heard), mode, rules) {}
 
   // Who suggested it.
   std::string Trial(double seconds = 0) {
@@ -54,6 +55,18 @@ struct Sweep {
     const Metric loss = gains ? -static_cast<double>(number.value) : 1;
     if (seconds > 0) searcher.OnDuration(number, seconds);
     searcher.OnTrialEnded(number, {&loss, 1}, false);
+    return configuration->Find("by")->AsString();
+  }
+  // One that reports these losses and ends; who suggested it.
+  std::string Reporting(const std::vector<double>& losses, bool failed = false) {
+    const TrialNumber number{next++};
+    const auto configuration = searcher.Suggest(number);
+    Metric loss;
+    for (size_t i = 0; i < losses.size(); ++i) {
+      loss = losses[i];
+      searcher.OnReport(number, static_cast<int64_t>(i) + 1, {&loss, 1});
+    }
+    searcher.OnTrialEnded(number, {&loss, 1}, failed);
     return configuration->Find("by")->AsString();
   }
   std::vector<std::string> Trials(int count, double seconds = 0) {
@@ -104,6 +117,30 @@ TEST(AutoSearcher, AModelThatFindsNothingBetterForLongTakesTurnsUntilThereIsAGai
   sweep.Trial();
   EXPECT_THAT(sweep.Trials(10), testing::Each("gp"));
   EXPECT_THAT(sweep.searcher.TakeNews(), HasSubstr("gp alone again"));
+}
+
+// Nets that overfit end worse than they were.
+TEST(AutoSearcher, WhatATrialHasFoundIsItsBestReport) {
+  Sweep overfit(0.9);
+  for (int n = 0; n < 100; ++n) {
+    EXPECT_EQ(overfit.Reporting({1.0 - 0.001 * n, 5.0 + n}), "gp") << n;
+  }
+  EXPECT_EQ(overfit.searcher.TakeNews(), "");
+  // One that was best in its first report, while those after it end a little better each.
+  Sweep caught(0.9);
+  caught.Reporting({0.1, 5});
+  for (int n = 1; n <= 40; ++n) EXPECT_EQ(caught.Reporting({4.0 - 0.01 * n}), "gp") << n;
+  EXPECT_EQ(caught.Reporting({2}), "tpe");
+  EXPECT_THAT(caught.searcher.TakeNews(), HasSubstr("gp found nothing better in the last 40"));
+  Sweep older(0.9, Mode::kMin, SearchRules::kFrom14);
+  older.Reporting({0.1, 5});
+  for (int n = 1; n <= 60; ++n) EXPECT_EQ(older.Reporting({4.0 - 0.01 * n}), "gp") << n;
+}
+
+TEST(AutoSearcher, WhatAFailedTrialReportedIsNothingFound) {
+  Sweep sweep(0.9);
+  sweep.Reporting({0.1}, /*failed=*/true);
+  for (int n = 0; n < 100; ++n) EXPECT_EQ(sweep.Reporting({1.0 - 0.001 * n}), "gp") << n;
 }
 
 TEST(AutoSearcher, ARestoredLifeSaysNothingAgain) {
