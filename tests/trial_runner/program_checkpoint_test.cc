@@ -76,6 +76,20 @@ TEST_F(ProgramCheckpoint, AFileIsThereUnderItsName) {
   Restored(ref->path);
 }
 
+TEST_F(ProgramCheckpoint, OfAnEarlierAttemptItGoesAndWhatTheProgramWroteBesideItStays) {
+  WriteText(folder_ / "model.pt", "weights");
+  ASSERT_TRUE(Copy(folder_ / "model.pt").ok());
+  const std::string trial = folder_ / "sweep/0";
+  fs::create_directories(trial + "/checkpoint_000005-2");
+  fs::create_directories(trial + "/checkpoint_000005-best");
+  WriteText(trial + "/checkpoint_000005-ema.pt", "theirs");
+  WriteText(trial + "/checkpoint_000005-3", "theirs");
+  CheckpointPlace second = PlaceOf(2);
+  ASSERT_TRUE(CopyProgramCheckpoint(second, 5, folder_ / "model.pt").ok());
+  EXPECT_THAT(Kept(), ElementsAre("checkpoint_000005-3", "checkpoint_000005-best",
+                                  "checkpoint_000005-ema.pt", "checkpoint_000005.2"));
+}
+
 TEST_F(ProgramCheckpoint, AFolderIsThereWithAllThatIsInIt) {
   for (const std::string& source : {MakeFolder(), MakeFolder() + "/", MakeFolder() + "/."}) {
     const Result<CheckpointRef> ref = Copy(source);

@@ -25,9 +25,10 @@ std::string FirstName(int64_t iteration) {
   return name;
 }
 
-// The attempt that made a checkpoint of this name, 0 for what is none of that iteration.
+// The attempt that made a checkpoint of this name, 0 for what is none of that iteration: a program
+// may have a checkpoint_000006-ema.
 int64_t AttemptOf(std::string_view name, std::string_view first_name) {
-  if (!name.starts_with(first_name)) return 0;
+  if (!name.starts_with(first_name) || !IsOwnCheckpoint(name)) return 0;
   name.remove_prefix(first_name.size());
   int64_t attempt = 1;
   if (name.starts_with(".")) {
@@ -70,6 +71,8 @@ void CheckpointPlace::RemoveEarlierOf(int64_t iteration) const {
   std::vector<fs::path> found;
   std::error_code error;
   for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    std::error_code gone;
+    if (!fs::is_directory(it->symlink_status(gone))) continue;
     const int64_t attempt = AttemptOf(it->path().filename().string(), first_name);
     if (attempt >= config_since_ && attempt < attempt_) found.push_back(it->path());
   }
