@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "core/input_error.h"
 #include "core/limits.h"
@@ -25,21 +26,26 @@ bool IsDomain(const Value& value) {
                      [](const MapEntry& entry) { return IsDomainName(entry.key); });
 }
 
-// A map of parameters, unless it is one key (besides `when`) with a list: that is a domain whose
-// name was mistyped.
+// A map of parameters, unless it is one key with a list (besides `when`, and what stands beside a
+// domain): that is a domain whose name was mistyped.
 Status RefuseUnknownDomain(const Value& map) {
-  size_t count = 0;
-  const MapEntry* last = nullptr;
+  std::vector<const MapEntry*> keys;
   for (const MapEntry& each : map.AsMap()) {
-    if (each.key == kWhen) continue;
-    last = &each;
-    ++count;
+    if (each.key != kWhen) keys.push_back(&each);
   }
-  if (count == 0) {
+  if (keys.empty()) {
     return InvalidAt(map.place, "an empty map; expected a domain or nested parameters");
   }
-  const MapEntry& entry = *last;
-  if (count != 1 || !entry.value.is_list()) return OkStatus();
+  if (keys.size() > 1) {
+    std::erase_if(keys, [](const MapEntry* each) { return each->key == "guess"; });
+  }
+  if (keys.size() > 1) {
+    // Of a model's layers and weights both may be parameters.
+    std::erase_if(keys, [](const MapEntry* each) { return each->key == "weights"; });
+    if (keys.size() == 1 && !NearestName(keys[0]->key, Domain::Names())) return OkStatus();
+  }
+  if (keys.size() != 1 || !keys[0]->value.is_list()) return OkStatus();
+  const MapEntry& entry = *keys[0];
   return InvalidAt(entry.key_place, "'" + entry.key + "' is not a domain" +
                                         DidYouMean(entry.key, Domain::Names()) +
                                         " (a nested parameter with a constant list is written {" +

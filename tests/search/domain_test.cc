@@ -328,6 +328,20 @@ TEST(SearchSpace, NamesTheNearestDomain) {
               HasSubstr("'categorical' is not a domain"));
 }
 
+TEST(SearchSpace, ADomainIsMistypedAlsoBesideWhatBelongsToIt) {
+  const auto error = [](std::string_view json) {
+    return SearchSpace::Parse(*ParseJson(json)).status().message();
+  };
+  EXPECT_THAT(error(R"({"lr": {"logunifrom": [1e-5, 0.1], "guess": 3e-4}})"),
+              HasSubstr("'logunifrom' is not a domain; did you mean 'loguniform'?"));
+  EXPECT_THAT(error(R"({"lr": {"categorical": ["a", "b"], "guess": "a"}})"),
+              HasSubstr("'categorical' is not a domain"));
+  EXPECT_THAT(error(R"({"k": {"choise": [1, 2], "weights": [1, 3], "guess": 2}})"),
+              HasSubstr("'choise' is not a domain; did you mean 'choice'?"));
+  EXPECT_EQ(error(R"({"net": {"layers": [64, 64], "weights": "net.pt"}})"), "");
+  EXPECT_EQ(error(R"({"net": {"layers": [64, 64], "guess": 1, "lr": {"uniform": [0, 1]}}})"), "");
+}
+
 TEST(SearchSpace, RefusesNamesThatCannotBeTold) {
   const auto error = [](std::string_view json) {
     return SearchSpace::Parse(*ParseJson(json)).status().message();
