@@ -81,6 +81,10 @@ Decision AshaPromotionScheduler::OnReport(TrialNumber number, int64_t iteration,
   return decision;
 }
 
+Decision AshaPromotionScheduler::OnLastReport(TrialNumber number, int64_t iteration, Metric value) {
+  return iteration >= brackets_.max_t ? OnReport(number, iteration, value) : Decision{};
+}
+
 bool AshaPromotionScheduler::PausesAt(TrialNumber number, int64_t iteration) const {
   const Trial& trial = trials_[number];
   const std::vector<int64_t>& milestones = brackets_.milestones[trial.bracket];

@@ -43,6 +43,7 @@ class AshaPromotionScheduler final : public TrialScheduler {
 
   void OnTrialAdded(TrialNumber trial) override;
   Decision OnReport(TrialNumber trial, int64_t iteration, Metric value) override;
+  Decision OnLastReport(TrialNumber trial, int64_t iteration, Metric value) override;
   void OnTrialEnded(TrialNumber trial, bool failed) override;
   void OnNoMoreTrials() override {}  // What is paused then may be promoted by what still runs.
   bool PausesAt(TrialNumber trial, int64_t iteration) const override;

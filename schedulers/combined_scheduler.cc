@@ -30,18 +30,27 @@ void CombinedScheduler::OnTrialAdded(TrialNumber trial) {
 }
 
 Decision CombinedScheduler::OnReport(TrialNumber trial, int64_t iteration, Metric value) {
+  return Ask(&TrialScheduler::OnReport, trial, iteration, value);
+}
+
+Decision CombinedScheduler::OnLastReport(TrialNumber trial, int64_t iteration, Metric value) {
+  return Ask(&TrialScheduler::OnLastReport, trial, iteration, value);
+}
+
+Decision CombinedScheduler::Ask(Decision (TrialScheduler::*hear)(TrialNumber, int64_t, Metric),
+                                TrialNumber trial, int64_t iteration, Metric value) {
   std::vector<Decision> decisions(parts_.size());
   bool is_stopped = false;
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (IsAskedLast(i)) continue;
-    decisions[i] = parts_[i]->OnReport(trial, iteration, value);
+    decisions[i] = (*parts_[i].*hear)(trial, iteration, value);
     is_stopped = is_stopped || decisions[i].verdict == Verdict::kStop;
   }
   if (pausing_) {
     // At its max_t it pauses nobody.
     const bool is_over = pausing_->max_t && iteration >= *pausing_->max_t;
     if (!is_stopped || is_over) {
-      decisions[pausing_->part] = parts_[pausing_->part]->OnReport(trial, iteration, value);
+      decisions[pausing_->part] = (*parts_[pausing_->part].*hear)(trial, iteration, value);
     }
   }
   Decision prevailing;

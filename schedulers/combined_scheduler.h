@@ -29,6 +29,7 @@ class CombinedScheduler final : public TrialScheduler {
 
   void OnTrialAdded(TrialNumber trial) override;
   Decision OnReport(TrialNumber trial, int64_t iteration, Metric value) override;
+  Decision OnLastReport(TrialNumber trial, int64_t iteration, Metric value) override;
   void OnTrialEnded(TrialNumber trial, bool failed) override;
   void OnNoMoreTrials() override;
   bool PausesAt(TrialNumber trial, int64_t iteration) const override;
@@ -38,6 +39,9 @@ class CombinedScheduler final : public TrialScheduler {
   std::string DebugString() const override;
 
  private:
+  // `hear`: OnReport, or OnLastReport.
+  Decision Ask(Decision (TrialScheduler::*hear)(TrialNumber, int64_t, Metric), TrialNumber trial,
+               int64_t iteration, Metric value);
   bool IsAskedLast(size_t part) const { return pausing_ && pausing_->part == part; }
 
   std::vector<std::unique_ptr<TrialScheduler>> parts_;

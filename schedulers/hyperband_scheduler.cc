@@ -81,6 +81,10 @@ Decision HyperbandScheduler::OnReport(TrialNumber number, int64_t iteration, Met
   return decision;
 }
 
+Decision HyperbandScheduler::OnLastReport(TrialNumber number, int64_t iteration, Metric value) {
+  return iteration >= levels_.back() ? OnReport(number, iteration, value) : Decision{};
+}
+
 bool HyperbandScheduler::PausesAt(TrialNumber number, int64_t iteration) const {
   return iteration >= levels_[trials_[number].rung] && iteration < levels_.back();
 }

@@ -38,6 +38,7 @@ class HyperbandScheduler final : public TrialScheduler {
 
   void OnTrialAdded(TrialNumber trial) override;
   Decision OnReport(TrialNumber trial, int64_t iteration, Metric value) override;
+  Decision OnLastReport(TrialNumber trial, int64_t iteration, Metric value) override;
   void OnTrialEnded(TrialNumber trial, bool failed) override;
   void OnNoMoreTrials() override;
   bool PausesAt(TrialNumber trial, int64_t iteration) const override;

@@ -44,6 +44,7 @@ PashaScheduler::PashaScheduler(const PashaOptions& options, Mode mode, uint64_t 
     : asha_("pasha", AshaBrackets(options.ladder, 1), options.paused_max, mode, seed),
       milestones_(RungLevels(options.ladder.grace_period, options.ladder.max_t,
                              options.ladder.reduction_factor)),
+      max_t_(options.ladder.max_t),
       given_epsilon_(options.epsilon),
       mode_(mode),
       epsilon_(options.epsilon.value_or(0)) {
@@ -69,6 +70,10 @@ Decision PashaScheduler::OnReport(TrialNumber trial, int64_t iteration, Metric v
   climbers_.push_back(Climber{trial, *value, below->second});
   if (!IsRankingStable()) Grow();
   return decision;
+}
+
+Decision PashaScheduler::OnLastReport(TrialNumber trial, int64_t iteration, Metric value) {
+  return iteration >= max_t_ ? OnReport(trial, iteration, value) : Decision{};
 }
 
 void PashaScheduler::MeasureNoise(TrialNumber arrived) {

@@ -44,6 +44,7 @@ class PashaScheduler final : public TrialScheduler {
 
   void OnTrialAdded(TrialNumber trial) override;
   Decision OnReport(TrialNumber trial, int64_t iteration, Metric value) override;
+  Decision OnLastReport(TrialNumber trial, int64_t iteration, Metric value) override;
   void OnTrialEnded(TrialNumber trial, bool failed) override { asha_.OnTrialEnded(trial, failed); }
   void OnNoMoreTrials() override { asha_.OnNoMoreTrials(); }
   bool PausesAt(TrialNumber trial, int64_t iteration) const override {
@@ -73,6 +74,7 @@ class PashaScheduler final : public TrialScheduler {
 
   AshaPromotionScheduler asha_;
   std::vector<int64_t> milestones_;
+  int64_t max_t_;
   std::optional<double> given_epsilon_;
   Mode mode_;
   // Of milestones_; beyond them when all are open, and where there is but one.

@@ -46,6 +46,11 @@ Decision PbtScheduler::OnReport(TrialNumber number, int64_t iteration, Metric va
   return decision;
 }
 
+Decision PbtScheduler::OnLastReport(TrialNumber /*number*/, int64_t /*iteration*/,
+                                    Metric /*value*/) {
+  return Decision{};
+}
+
 bool PbtScheduler::IsDue(const Trial& trial, int64_t iteration) const {
   return iteration >= options_.burn_in_period &&
          iteration - trial.looked_at >= options_.perturbation_interval;

@@ -71,6 +71,12 @@ class TrialScheduler {
   virtual void OnTrialAdded(TrialNumber trial) = 0;
   // Iterations of a trial rise strictly; the caller sees to it. A missing or NaN value is nullopt.
   virtual Decision OnReport(TrialNumber trial, int64_t iteration, Metric value) = 0;
+  // A report with which the trial ends, whatever is answered; OnTrialEnded follows. One that pauses
+  // trials at rungs takes it for no rung, below its max_t: the places there are for those that can
+  // go on.
+  virtual Decision OnLastReport(TrialNumber trial, int64_t iteration, Metric value) {
+    return OnReport(trial, iteration, value);
+  }
   // The trial is over: it ended by itself, was stopped, or failed for good. A failed one stays in
   // no open rung.
   virtual void OnTrialEnded(TrialNumber trial, bool failed) = 0;

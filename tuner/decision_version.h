@@ -14,7 +14,8 @@
 //  15  a person's pause of a trial outlives the scheduler's also where that comes first, at a
 //      report without a checkpoint;
 //      `until.regret` is asked only once enough trials have succeeded, with results that differ;
-//      `auto` takes the best report of a trial for what it has found, not the last
+//      `auto` takes the best report of a trial for what it has found, not the last;
+//      a report with which its trial ends by itself fills no rung of a scheduler that pauses
 //
 // Thread rule: constants.
 #pragma once

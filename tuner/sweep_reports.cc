@@ -195,8 +195,11 @@ std::optional<Decision> Sweep::Decide(TrialRecord& trial, const Report& report, 
   TellSearcher(trial, report, value);
   // Where nobody can tell yet whether the limits are kept, the value alone counts at a rung.
   const Metric provisional = FindProvisional(report.metrics, options_.spec.metric);
-  return scheduler_->OnReport(row.number, report.iteration,
-                              AtRung(options_, report.metrics, provisional));
+  const Metric at_rung = AtRung(options_, report.metrics, provisional);
+  const bool is_last = options_.decision_version >= 15 &&
+                       ReasonToStop(trial, report, std::nullopt) != StopReason::kNone;
+  return is_last ? scheduler_->OnLastReport(row.number, report.iteration, at_rung)
+                 : scheduler_->OnReport(row.number, report.iteration, at_rung);
 }
 
 void Sweep::TellSearcher(TrialRecord& trial, const Report& report, Metric value) {

@@ -344,6 +344,37 @@ TEST(Combine, HyperbandGoesOnWithTheBestOfThoseThatNoOtherPartStops) {
                           Order{Order::Kind::kStop, TrialNumber{1}, {}, 1, 11, 3, 3}));
 }
 
+TEST(LastReport, FillsNoRungOfASchedulerThatPausesTrials) {
+  for (const char* const json :
+       {R"({"asha": {"variant": "promote", "max_t": 9}})", R"({"pasha": {"max_t": 9}})",
+        R"({"hyperband": {"max_t": 9}})", R"({"pbt": {"perturbation_interval": 1}})",
+        R"({"combine": [{"hyperband": {"max_t": 9}}, {"patience": {"patience": 3}}]})"}) {
+    const auto scheduler = Make(json);
+    scheduler->OnTrialAdded(TrialNumber{0});
+    EXPECT_EQ(scheduler->OnLastReport(TrialNumber{0}, 1, 5), Decision{}) << json;
+    scheduler->OnTrialEnded(TrialNumber{0}, false);
+    EXPECT_TRUE(scheduler->TakeOrders().empty()) << json;
+    for (const RungView& rung : scheduler->Rungs()) EXPECT_EQ(rung.count, 0) << json;
+  }
+}
+
+TEST(LastReport, IsHeardAtMaxTAndByThoseThatPauseNobody) {
+  for (const char* const json :
+       {R"({"asha": {"variant": "promote", "max_t": 9}})", R"({"pasha": {"max_t": 9}})",
+        R"({"hyperband": {"max_t": 9}})", R"({"asha": {"max_t": 9}})"}) {
+    const auto scheduler = Make(json);
+    scheduler->OnTrialAdded(TrialNumber{0});
+    EXPECT_EQ(scheduler->OnLastReport(TrialNumber{0}, 9, 5).cause, StopCause::kMaxT) << json;
+  }
+  const auto stopping = Make(R"({"asha": {"max_t": 9}})");
+  stopping->OnTrialAdded(TrialNumber{0});
+  EXPECT_EQ(stopping->OnLastReport(TrialNumber{0}, 1, 5).rung, 1);
+  const auto combined =
+      Make(R"({"combine": [{"hyperband": {"max_t": 9}}, {"threshold": {"upper": 10}}]})");
+  combined->OnTrialAdded(TrialNumber{0});
+  EXPECT_EQ(combined->OnLastReport(TrialNumber{0}, 1, 11).verdict, Verdict::kStop);
+}
+
 TEST(Combine, ATrialThatAnotherPartStopsTakesNoPlaceAmongThePaused) {
   const auto scheduler = Make(
       R"({"combine": [{"asha": {"variant": "promote", "reduction_factor": 4, "paused_max": 2}},

@@ -163,7 +163,13 @@ class PlainPromotion {
 
   Status Take(const CommitLog::Turn& turn) {
     ++turn_;
-    for (const ReportRow* row : turn.reports) TUNE_RETURN_IF_ERROR(TakeReport(*row));
+    for (const ReportRow* row : turn.reports) {
+      const bool is_over =
+          std::any_of(turn.statuses.begin(), turn.statuses.end(), [row](const auto& status) {
+            return status.first == row->trial && IsOver(status.second);
+          });
+      TUNE_RETURN_IF_ERROR(TakeReport(*row, is_over));
+    }
     ended_.clear();
     for (const TrialNumber trial : turn.ended) {
       if (const auto next = NextRung(trial)) ++ended_[*next];
@@ -210,7 +216,8 @@ class PlainPromotion {
     return rung;
   }
 
-  Status TakeReport(const ReportRow& row) {
+  // `is_over`: the trial, by the end of the turn.
+  Status TakeReport(const ReportRow& row, bool is_over) {
     Trial& trial = trials_[row.trial];
     const int64_t bracket = ladder_.BracketOf(row.trial);
     trial.passed_count = std::max(trial.passed_count, static_cast<size_t>(bracket));
@@ -220,6 +227,8 @@ class PlainPromotion {
       level = trial.passed_count++;
     }
     const bool is_last = row.iteration >= ladder_.max_t;
+    // The last report of one that ends by itself fills no rung.
+    if (level && !is_last && is_over && *row.decision == Decision{}) return OkStatus();
     const Verdict verdict = is_last ? Verdict::kStop : level ? Verdict::kPause : Verdict::kContinue;
     if (row.decision->verdict != verdict) {
       return Internal(NameOf(row.trial) + " at iteration " + std::to_string(row.iteration) +

@@ -76,6 +76,10 @@ class ForgetfulScheduler final : public TrialScheduler {
     if (*is_replaying_) return {};
     return inner_->OnReport(trial, iteration, value);
   }
+  Decision OnLastReport(TrialNumber trial, int64_t iteration, Metric value) override {
+    if (*is_replaying_) return {};
+    return inner_->OnLastReport(trial, iteration, value);
+  }
   void OnTrialEnded(TrialNumber trial, bool failed) override {
     inner_->OnTrialEnded(trial, failed);
   }

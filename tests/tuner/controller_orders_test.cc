@@ -1,8 +1,10 @@
 // What a scheduler's orders about paused trials lead to.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <utility>
 
+#include "core/json.h"
 #include "tests/tuner/controller_world.h"
 
 namespace tune {
@@ -219,6 +221,33 @@ TEST(ControllerOrders, WhatIsPausedForGoodDoesNotKeepTheSweepFromItsEnd) {
   EXPECT_TRUE(world.has_ended);
   EXPECT_EQ(world.experiment.status, ExperimentStatus::kFinished);
   EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kPaused);
+}
+
+// Of three trials at a rung, of which one passes, the best reports for the last time there: what
+// the two others are told, by their numbers.
+std::map<int64_t, Order::Kind> ToldWhereTheBestEnds(int64_t decision_version) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(3);
+  spec.scheduler = *ParseJson(R"({"hyperband": {"max_t": 3, "reduction_factor": 3}})");
+  ControllerWorld world(spec, nullptr, decision_version);
+  const WorkerId worker = world.Join(3);
+  for (const TrialNumber trial : {kFirst, kSecond}) {
+    world.Apply({world.NextReport(worker, trial, trial == kFirst ? 0.5 : 0.4)});
+    world.Apply({world.End(worker, trial, Outcome::kStopped)});
+  }
+  const TrialNumber best{2};
+  world.Apply({world.NextReport(worker, best, 0.9, /*final=*/true)});
+  EXPECT_EQ(world.trials.at(best).stop_reason, StopReason::kCompleted);
+  std::map<int64_t, Order::Kind> told;
+  for (const OrderRow& row : world.orders) told[row.order.trial.value] = row.order.kind;
+  world.Recover();
+  return told;
+}
+
+TEST(ControllerOrders, ATrialThatEndsAtARungLeavesItToThoseThatCanGoOn) {
+  using Told = std::map<int64_t, Order::Kind>;
+  EXPECT_EQ(ToldWhereTheBestEnds(15), (Told{{0, Order::Kind::kResume}, {1, Order::Kind::kStop}}));
+  EXPECT_EQ(ToldWhereTheBestEnds(14), (Told{{0, Order::Kind::kStop}, {1, Order::Kind::kStop}}))
+      << "a sweep of an older build";
 }
 
 TEST(ControllerOrders, AnExploitingTrialGoesOnFromTheSourcesCheckpointWhichIsKeptForIt) {

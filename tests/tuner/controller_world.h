@@ -47,15 +47,17 @@ class ControllerWorld {
   using SchedulerMaker = std::function<std::unique_ptr<TrialScheduler>()>;
 
   // `make_scheduler`: in place of the spec's.
-  explicit ControllerWorld(const ExperimentSpec& spec, SchedulerMaker make_scheduler = nullptr)
+  explicit ControllerWorld(const ExperimentSpec& spec, SchedulerMaker make_scheduler = nullptr,
+                           int64_t decision_version = kDecisionVersion)
       : spec_(spec),
         make_scheduler_(std::move(make_scheduler)),
-        controller_(MakeController(spec, "/artifacts/sweep", make_scheduler_)) {}
+        decision_version_(decision_version),
+        controller_(MakeController(spec, "/artifacts/sweep", make_scheduler_, decision_version)) {}
 
   static std::unique_ptr<ExperimentController> MakeController(
       const ExperimentSpec& spec, const std::string& artifact_root = "/artifacts/sweep",
-      const SchedulerMaker& make_scheduler = nullptr) {
-    auto parts = MakeSweepParts(spec, 7, spec.name, "/artifacts");
+      const SchedulerMaker& make_scheduler = nullptr, int64_t decision_version = kDecisionVersion) {
+    auto parts = MakeSweepParts(spec, 7, spec.name, "/artifacts", {}, decision_version);
     TUNE_CHECK(parts.ok());
     parts->options.artifact_root = artifact_root;
     if (make_scheduler != nullptr) parts->scheduler = make_scheduler();
@@ -99,7 +101,7 @@ class ControllerWorld {
   // As after the death of the tuner: a fresh controller is given the journal, where the database
   // lies elsewhere now.
   void Recover() {
-    controller_ = MakeController(spec_, "/moved/sweep", make_scheduler_);
+    controller_ = MakeController(spec_, "/moved/sweep", make_scheduler_, decision_version_);
     controller_->RestoreSuggestions({configurations.begin(), configurations.end()});
     for (const LoggedStep& step : log_) {
       const auto stream = DecodeStream(step.stream);
@@ -290,6 +292,7 @@ class ControllerWorld {
 
   ExperimentSpec spec_;
   SchedulerMaker make_scheduler_;
+  int64_t decision_version_;
   std::unique_ptr<ExperimentController> controller_;
   std::map<WorkerId, WorkerState> workers_;
   int64_t last_worker_ = 0;
