@@ -29,9 +29,10 @@ class SetupPlaces : public testing::Test {
     EXPECT_TRUE(named.ok());
     content_ = named->sha256;
   }
-  SetupPlace Place(const std::string& command = "make", bool is_shared = true) const {
+  SetupPlace Place(const std::string& command = "make", bool is_shared = true,
+                   const std::string& sweep = "1") const {
     TrialStart start;
-    start.artifact_dir = folder_ / "artifacts/1/0";
+    start.artifact_dir = folder_ / ("artifacts/" + sweep + "/0");
     fs::create_directories(start.artifact_dir);
     start.trainable = Value::MakeMap();
     if (is_shared) {
@@ -40,12 +41,12 @@ class SetupPlaces : public testing::Test {
     }
     return SetupPlace(start, {command}, folder_ / "program", "/bin");
   }
-  static SetupPlace::Claim Ask(const SetupPlace& place) {
+  static SetupPlace::Claim Ask(SetupPlace& place) {
     Result<SetupPlace::Claim> claim = place.Ask();
     EXPECT_TRUE(claim.ok()) << claim.status().message();
     return claim.ok() ? *std::move(claim) : SetupPlace::Claim();
   }
-  void Make(const SetupPlace& place) {
+  void Make(SetupPlace place) {
     SetupPlace::Claim claim = Ask(place);
     ASSERT_EQ(claim.turn, Turn::kToMake);
     std::ofstream(place.folder() + "/made") << "x";
@@ -59,7 +60,7 @@ class SetupPlaces : public testing::Test {
 
 TEST_F(SetupPlaces, TheFirstMakesItTheOthersWaitAndFindItMade) {
   for (const bool is_shared : {true, false}) {
-    const SetupPlace place = Place("make", is_shared);
+    SetupPlace place = Place("make", is_shared);
     SetupPlace::Claim first = Ask(place);
     EXPECT_EQ(first.turn, Turn::kToMake);
     EXPECT_EQ(Ask(place).turn, Turn::kWait);
@@ -72,7 +73,7 @@ TEST_F(SetupPlaces, TheFirstMakesItTheOthersWaitAndFindItMade) {
 }
 
 TEST_F(SetupPlaces, WhoFailsOrDiesLeavesItToTheNext) {
-  const SetupPlace place = Place();
+  SetupPlace place = Place();
   { EXPECT_EQ(Ask(place).turn, Turn::kToMake); }
   EXPECT_EQ(Ask(place).turn, Turn::kToMake);
 }
@@ -80,7 +81,7 @@ TEST_F(SetupPlaces, WhoFailsOrDiesLeavesItToTheNext) {
 // A `git clone` or `mkdir` would fail in it, and each time after that.
 TEST_F(SetupPlaces, WhatASetupThatWasBrokenOffLeftIsGoneBeforeTheNext) {
   for (const bool is_shared : {true, false}) {
-    const SetupPlace place = Place("make", is_shared);
+    SetupPlace place = Place("make", is_shared);
     {
       const SetupPlace::Claim broken_off = Ask(place);
       fs::create_directories(place.folder() + "/repo/.git");
@@ -98,12 +99,13 @@ TEST_F(SetupPlaces, WhatASetupThatWasBrokenOffLeftIsGoneBeforeTheNext) {
 
 TEST_F(SetupPlaces, OtherCommandsHaveAnotherPlace) {
   Make(Place("make"));
-  EXPECT_EQ(Ask(Place("make all")).turn, Turn::kToMake);
-  EXPECT_EQ(Ask(Place("make")).turn, Turn::kMade);
+  SetupPlace other = Place("make all"), same = Place("make");
+  EXPECT_EQ(Ask(other).turn, Turn::kToMake);
+  EXPECT_EQ(Ask(same).turn, Turn::kMade);
 }
 
 TEST_F(SetupPlaces, OneThatChangesItsFolderIsKeptForItsSweepAlone) {
-  const SetupPlace place = Place();
+  SetupPlace place = Place();
   SetupPlace::Claim claim = Ask(place);
   std::ofstream(folder_ / "program/built") << "x";
   ASSERT_TRUE(place.Finish(claim).ok());
@@ -116,7 +118,7 @@ TEST_F(SetupPlaces, OneThatChangesItsFolderIsKeptForItsSweepAlone) {
 
 // A worker copies a folder that was changed again, to the same path; a cache is emptied.
 TEST_F(SetupPlaces, OneThatChangedItsFolderIsMadeAgainWhereAFolderWasMadeAnew) {
-  const SetupPlace place = Place();
+  SetupPlace place = Place();
   const auto make = [&] {
     SetupPlace::Claim claim = Ask(place);
     EXPECT_EQ(claim.turn, Turn::kToMake);
@@ -133,8 +135,45 @@ TEST_F(SetupPlaces, OneThatChangedItsFolderIsMadeAgainWhereAFolderWasMadeAnew) {
   EXPECT_EQ(Ask(place).turn, Turn::kToMake);
 }
 
+// Neither makes it a second time in what the other uses, and what fails there is its own.
+TEST_F(SetupPlaces, WhatIsKeptForOneSweepIsNotEmptiedByTheSetupOfAnother) {
+  SetupPlace one = Place(), other = Place("make", true, "2");
+  {
+    SetupPlace::Claim claim = Ask(one);
+    std::ofstream(one.folder() + "/made") << "x";
+    std::ofstream(folder_ / "program/built") << "x";
+    ASSERT_TRUE(one.Finish(claim).ok());
+  }
+  {
+    EXPECT_EQ(Ask(other).turn, Turn::kToMake);
+    EXPECT_NE(other.folder(), one.folder());
+    EXPECT_TRUE(fs::is_empty(other.folder()));
+  }  // It is broken off.
+  EXPECT_EQ(Ask(one).turn, Turn::kMade);
+  EXPECT_TRUE(fs::exists(one.folder() + "/made"));
+  SetupPlace::Claim again = Ask(other);
+  EXPECT_EQ(again.turn, Turn::kToMake);
+  ASSERT_TRUE(other.Finish(again).ok());
+  EXPECT_EQ(Ask(other).turn, Turn::kMade);
+  SetupPlace later = Place("make", true, "2");
+  EXPECT_EQ(Ask(later).turn, Turn::kMade);
+  EXPECT_EQ(later.folder(), other.folder());
+}
+
+TEST_F(SetupPlaces, WhatIsKeptForASweepIsMadeAgainOnceItWasRemovedForOthers) {
+  SetupPlace place = Place();
+  {
+    SetupPlace::Claim claim = Ask(place);
+    std::ofstream(folder_ / "program/built") << "x";
+    ASSERT_TRUE(place.Finish(claim).ok());
+  }
+  EXPECT_EQ(Ask(place).turn, Turn::kMade);
+  EXPECT_TRUE(fs::remove_all(place.folder()));
+  EXPECT_EQ(Ask(place).turn, Turn::kToMake);
+}
+
 TEST_F(SetupPlaces, TheLatestUsedStayAndThoseThatAreHeldDo) {
-  const SetupPlace held = Place("held"), left = Place("left");
+  SetupPlace held = Place("held"), left = Place("left");
   Make(held);
   Make(left);
   const SetupPlace::Claim hold = Ask(held);
@@ -146,7 +185,7 @@ TEST_F(SetupPlaces, TheLatestUsedStayAndThoseThatAreHeldDo) {
 
 // As one that says `python3 -m venv` elsewhere and links it.
 TEST_F(SetupPlaces, AFolderThatBecameALinkIsMade) {
-  const SetupPlace place = Place();
+  SetupPlace place = Place();
   SetupPlace::Claim claim = Ask(place);
   fs::create_directories(folder_ / "elsewhere");
   fs::remove_all(place.folder());

@@ -208,9 +208,8 @@ bool CommandRunner::HasBecomeReadOnly(const Attempt& attempt) {
 // wait.
 Status CommandRunner::SetUp(Attempt& attempt) {
   if (attempt.spec.setup().empty()) return OkStatus();
-  const SetupPlace place(attempt.start, attempt.spec.setup(), attempt.folder,
-                         attempt.environment["PATH"]);
-  attempt.environment[kSetupFolder] = place.folder();
+  SetupPlace place(attempt.start, attempt.spec.setup(), attempt.folder,
+                   attempt.environment["PATH"]);
   TUNE_ASSIGN_OR_RETURN(SetupPlace::Claim claim, place.Ask());
   if (claim.turn == SetupPlace::Turn::kWait) {
     std::printf("tune: setup: waiting for another trial of this machine in %s\n",
@@ -223,6 +222,7 @@ Status CommandRunner::SetUp(Attempt& attempt) {
     if (fds[0].revents != 0 || fds[1].revents != 0) LeaveWithAll();
     TUNE_ASSIGN_OR_RETURN(claim, place.Ask());
   }
+  attempt.environment[kSetupFolder] = place.folder();
   if (claim.turn == SetupPlace::Turn::kToMake) {
     for (const std::string& line : attempt.spec.setup()) {
       TUNE_RETURN_IF_ERROR(RunSetup(attempt, line));

@@ -27,10 +27,17 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMarkBytesMax = 100;
 constexpr char kMarkFile[] = "/done";
+constexpr char kKeeperFile[] = "/kept";  // Of one that a single sweep can use.
+constexpr char kMadeHere[] = "here ", kMadeThere[] = "there ";
 
 bool Says(const std::string& file, const std::string& mark) {
   const Result<std::string> text = ReadFile(file, kMarkBytesMax);
   return text.ok() && *text == mark;
+}
+
+bool BeginsWith(const std::string& file, const std::string& mark) {
+  const Result<std::string> text = ReadFile(file, kMarkBytesMax);
+  return text.ok() && text->starts_with(mark);
 }
 
 // Tells the folder from one that was made later at the same path. A file system may use an inode
@@ -80,14 +87,29 @@ SetupPlace::SetupPlace(const TrialStart& start, const std::vector<std::string>& 
   mark_ = HashToHex(Xxh64(ToJson(all)));
 
   const std::string sweep_folder = fs::path(start.artifact_dir).parent_path();
-  is_shared_ = !start.place.cache.empty() && !content_.empty();
-  folder_ = is_shared_ ? start.place.cache + "/setup/" + mark_ : sweep_folder + "/setup-" + host;
-  sweep_mark_file_ = sweep_folder + "/setup-" + host + ".done";
+  const bool may_share = !start.place.cache.empty() && !content_.empty();
+  if (may_share) shared_folder_ = start.place.cache + "/setup/" + mark_;
+  own_folder_ = sweep_folder + "/setup-" + host;
+  sweep_mark_file_ = own_folder_ + ".done";
+  whose_ = HashToHex(Xxh64(sweep_folder));
+  Choose();
 }
 
-Result<SetupPlace::Claim> SetupPlace::Ask() const {
-  if (is_shared_) TUNE_RETURN_IF_ERROR(MakePrivateFolder(fs::path(folder_).parent_path()));
+void SetupPlace::Choose() {
+  is_shared_ = !shared_folder_.empty() && !IsKeptByAnother() &&
+               !BeginsWith(sweep_mark_file_, kMadeHere + mark_);
+  folder_ = is_shared_ ? shared_folder_ : own_folder_;
+}
+
+bool SetupPlace::IsKeptByAnother() const {
+  const Result<std::string> keeper = ReadFile(shared_folder_ + kKeeperFile, kMarkBytesMax);
+  return keeper.ok() && *keeper != whose_;
+}
+
+Result<SetupPlace::Claim> SetupPlace::Ask() {
   while (true) {
+    Choose();
+    if (is_shared_) TUNE_RETURN_IF_ERROR(MakePrivateFolder(fs::path(folder_).parent_path()));
     TUNE_RETURN_IF_ERROR(MakeFolder(folder_));
     std::error_code error;
     // A setup may put a link in its place, which nobody removes.
@@ -104,6 +126,7 @@ Result<SetupPlace::Claim> SetupPlace::Ask() const {
     const FolderLock is_locked = LockFolder(lock, LOCK_EX);
     if (is_locked == FolderLock::kTheirs) return Claim{};
     if (IsMarked() || (!is_link && !IsFolderAt(lock, folder_))) continue;
+    if (is_shared_ && IsKeptByAnother()) continue;  // Since it was looked at.
     // Without locks another one may be at work in it.
     if (is_locked == FolderLock::kOurs && !is_link) Empty(folder_);
     return Claim{Turn::kToMake, std::move(lock)};
@@ -120,18 +143,26 @@ Status SetupPlace::Finish(Claim& claim) const {
   return OkStatus();
 }
 
+// What the mark in the sweep's folder says: also which folder it speaks of, where there are two,
+// and that it is the very one that the setup has seen.
 std::string SetupPlace::SweepMark() const {
-  return HashToHex(Xxh64(mark_ + "\n" + IdentityOf(working_folder_) + "\n" + IdentityOf(folder_)));
+  const std::string where = shared_folder_.empty() ? "" : is_shared_ ? kMadeThere : kMadeHere;
+  return where + mark_ + " " +
+         HashToHex(Xxh64(IdentityOf(working_folder_) + "\n" + IdentityOf(folder_)));
 }
 
+// A shared folder may be removed, or emptied by another setup, and what it says of itself with it.
 bool SetupPlace::IsMarked() const {
-  return (is_shared_ && Says(folder_ + kMarkFile, mark_)) || Says(sweep_mark_file_, SweepMark());
+  if (is_shared_ && Says(folder_ + kMarkFile, mark_)) return true;
+  const bool is_kept = !is_shared_ || Says(folder_ + kKeeperFile, whose_);
+  return is_kept && Says(sweep_mark_file_, SweepMark());
 }
 
 Status SetupPlace::Mark() const {
   if (is_shared_) {
     const Result<PackageName> now = NameFolder(working_folder_, limits::kPackageBytesMax);
     if (now.ok() && now->sha256 == content_) return WriteFileSynced(folder_ + kMarkFile, mark_);
+    TUNE_RETURN_IF_ERROR(WriteFileSynced(folder_ + kKeeperFile, whose_));
   }
   return WriteFileSynced(sweep_mark_file_, SweepMark());
 }

@@ -3,9 +3,10 @@
 // A setup is kept for all sweeps of a machine's user that have the same commands, environment,
 // folder and content of that folder: <cache>/setup/<hash of these>/, with the mark `done`, which is
 // written last. Where there is no cache, or the content is not known, it is kept for its sweep. So
-// is one that changed the folder itself: whether that still is as it was left, nobody knows. A
-// sweep's mark counts for the very folders that the setup has seen: where one of them was made anew
-// (a worker copies a changed folder again), the setup is made again.
+// is one that changed the folder itself: whether that still is as it was left, nobody knows. It
+// says whose it is (`kept`), and another sweep makes its own in its own folder. A sweep's mark
+// counts for the very folders that the setup has seen: where one of them was made anew (a worker
+// copies a changed folder again), the setup is made again.
 //
 // Thread rule: one thread.
 #pragma once
@@ -25,7 +26,7 @@ class SetupPlace {
   SetupPlace(const TrialStart& start, const std::vector<std::string>& commands,
              const std::string& folder, const std::string& search_path);
 
-  // What is made belongs there.
+  // What is made belongs there: as the latest Ask has found.
   const std::string& folder() const { return folder_; }
 
   enum class Turn {
@@ -39,23 +40,28 @@ class SetupPlace {
     Turn turn = Turn::kWait;
     FileDescriptor hold;  // What was made stays as long as this is open.
   };
-  Result<Claim> Ask() const;
+  Result<Claim> Ask();
   // All commands have ended well: that is durable when it returns. The claim goes on as that of one
   // who found it made. Of the setups that others may use too, and that nobody holds
   // (core/posix/kept_folders.h), the latest used stay.
   Status Finish(Claim& claim) const;
 
  private:
-  std::string SweepMark() const;
+  void Choose();
+  bool IsKeptByAnother() const;
   bool IsMarked() const;
+  std::string SweepMark() const;
   Status Mark() const;
 
   const std::string working_folder_;
   const std::string content_;
-  std::string folder_;
-  std::string mark_;  // What the mark in the cache says.
+  std::string mark_;           // What a mark says.
+  std::string whose_;          // The sweep's.
+  std::string shared_folder_;  // Empty: none can be.
+  std::string own_folder_;
   std::string sweep_mark_file_;
-  bool is_shared_ = false;
+  bool is_shared_ = false;  // `folder_`.
+  std::string folder_;
 };
 
 }  // namespace tune
