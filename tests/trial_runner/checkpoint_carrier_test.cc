@@ -330,6 +330,25 @@ TEST_F(CarrierOfFiles, ThatCannotComeKeepNoAttemptFromGoingOnAndTheLogSaysWhy) {
                                     "not come here: .* lies too deep to be sent\n"));
 }
 
+// A program that finds no history begins a new one, which is not the whole of it.
+TEST_F(CarrierOfFiles, OfAnAttemptThatBeganWithoutThemTakeThePlaceOfNothingThere) {
+  Write(there_ + "/history.csv", "1\n");
+  std::string deep = there_ + "/deep";
+  for (int depth = 0; depth <= limits::kPackageDepthMax; ++depth) deep += "/d";
+  fs::create_directories(deep);
+  ObtainCheckpoint obtain{RefOf(kOne), "", {}, there_, here()};
+  obtain.log_path = here() + "/attempt_1.log";
+  carrier_->Obtain(obtain);
+  ASSERT_TRUE(WaitUntilKept(RefOf(kOne)));
+  Write(here() + "/history.csv", "2\n");
+  Write(here() + "/plots/a.svg", "<svg/>");
+  ASSERT_TRUE(SendAll());
+  EXPECT_EQ(Read(there_ + "/history.csv"), "1\n");
+  EXPECT_EQ(Read(there_ + "/attempt_1_files/history.csv"), "2\n");
+  EXPECT_EQ(Read(there_ + "/attempt_1_files/plots/a.svg"), "<svg/>");
+  EXPECT_THAT(Read(obtain.log_path), testing::HasSubstr("is at the tuner in attempt_1_files"));
+}
+
 TEST_F(CarrierOfFiles, ThatWouldLieBelowALinkOfThePrograms) {
   Write(there_ + "/runs/1.csv", "1\n");
   fs::create_directories(root_ + "/scratch");

@@ -98,14 +98,20 @@ Status MoveTrialFiles(const std::string& from, const std::string& folder) {
   return OkStatus();
 }
 
-Result<std::string> PutTrialFilesAside(const std::string& folder, const std::string& label) {
-  const std::string aside = folder + "/attempt_" + label + std::string(kAside);
+Status PutTrialFilesApart(const std::string& folder, const std::string& name) {
+  const std::string apart = folder + "/" + name;
   TUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, TrialFilesIn(folder));
-  TUNE_RETURN_IF_ERROR(MakeFolderSynced(aside));
-  for (const std::string& name : names) {
-    TUNE_RETURN_IF_ERROR(Rename(folder + "/" + name, aside + "/" + name));
+  TUNE_RETURN_IF_ERROR(MakeFolderSynced(apart));
+  for (const std::string& each : names) {
+    if (each != name) TUNE_RETURN_IF_ERROR(Rename(folder + "/" + each, apart + "/" + each));
   }
-  return aside;
+  return OkStatus();
+}
+
+Result<std::string> PutTrialFilesAside(const std::string& folder, const std::string& label) {
+  const std::string name = "attempt_" + label + std::string(kAside);
+  TUNE_RETURN_IF_ERROR(PutTrialFilesApart(folder, name));
+  return folder + "/" + name;
 }
 
 }  // namespace tune

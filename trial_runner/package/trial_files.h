@@ -34,6 +34,10 @@ Result<FolderText> TextOfTrialFiles(const std::string& folder);
 // is no file of a program's, or would lie below a link; nothing is moved then.
 Status MoveTrialFiles(const std::string& from, const std::string& folder);
 
+// They lie in a folder of this name from now on, one of theirs: sent so, they take the place of
+// nothing that earlier attempts left.
+Status PutTrialFilesApart(const std::string& folder, const std::string& name);
+
 // What could not be sent is put aside, so that nothing writes over it; returns where it lies.
 // `label` tells it apart from others of the trial.
 Result<std::string> PutTrialFilesAside(const std::string& folder, const std::string& label);

@@ -90,6 +90,7 @@ void CheckpointCarrier::Leave(ExperimentId sweep) {
   {
     std::unique_lock lock(mutex_);
     std::erase_if(jobs_, [sweep](const Job& job) { return job.ref.sweep == sweep; });
+    std::erase_if(began_without_, [sweep](const AttemptRef& ref) { return ref.sweep == sweep; });
     for (auto& [ref, stop] : running_) {
       if (ref.sweep == sweep) stop.request_stop();
     }
@@ -141,7 +142,11 @@ Result<CheckpointCopy> CheckpointCarrier::Bring(CheckpointStore& store,
     TUNE_ASSIGN_OR_RETURN(
         const std::string line,
         ObtainTrialFiles(link_, obtain.ref, obtain.files_path, obtain.files_folder, stop));
-    if (!line.empty()) OutputLog(obtain.log_path).Append(line + "\n");
+    if (!line.empty()) {
+      OutputLog(obtain.log_path).Append(line + "\n");
+      const std::lock_guard lock(mutex_);
+      began_without_.insert(obtain.ref);
+    }
   }
   if (obtain.path.empty()) return CheckpointCopy{};
   return store.Obtain(obtain.ref, obtain.path, obtain.copy, stop);
@@ -149,11 +154,17 @@ Result<CheckpointCopy> CheckpointCarrier::Bring(CheckpointStore& store,
 
 void CheckpointCarrier::SendFiles(const SendLog& last) {
   Put({last.ref, [this, last](std::stop_token stop) {
-         const std::string line = SendTrialFiles(link_, last.ref, last.folder, stop);
+         const std::string line =
+             SendTrialFiles(link_, last.ref, last.folder, BeganWithout(last.ref), stop);
          if (stop.stop_requested()) return;
          if (!line.empty()) OutputLog(last.path).Append(line + "\n");
          answers_.files_sent(last);
        }});
+}
+
+bool CheckpointCarrier::BeganWithout(const AttemptRef& ref) {
+  const std::lock_guard lock(mutex_);
+  return began_without_.contains(ref);
 }
 
 void CheckpointCarrier::GiveUp(const AttemptRef& ref) {

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -83,6 +84,7 @@ class CheckpointCarrier {
   void ClearLeft(ExperimentId sweep);
   Result<CheckpointCopy> Bring(CheckpointStore& store, const ObtainCheckpoint& obtain,
                                const std::stop_token& stop);
+  bool BeganWithout(const AttemptRef& ref);
   void Put(Job job);
   void Work(std::stop_token end);
 
@@ -96,6 +98,7 @@ class CheckpointCarrier {
   std::deque<Job> jobs_;
   std::multimap<AttemptRef, std::stop_source> running_;
   std::vector<Left> left_;
+  std::set<AttemptRef> began_without_;  // Attempts, what earlier ones of their trials left.
   std::vector<std::jthread> threads_;
 };
 

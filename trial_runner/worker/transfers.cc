@@ -94,8 +94,16 @@ Result<IncomingText> GetText(CheckpointLink& link, const AttemptRef& ref, const 
 }
 
 std::string SendTrialFiles(CheckpointLink& link, const AttemptRef& ref, const std::string& folder,
-                           const std::stop_token& stop) {
+                           bool began_without, const std::stop_token& stop) {
   if (!HasTrialFiles(folder)) return "";
+  std::string note;
+  if (began_without) {
+    const std::string name = "attempt_" + std::to_string(ref.attempt.value) + "_files";
+    const Status put = PutTrialFilesApart(folder, name);
+    if (!put.ok()) return KeptHere(ref, folder, put);
+    note = "tune: what this attempt left in its folder is at the tuner in " + name +
+           ", and takes the place of nothing that earlier ones left";
+  }
   for (int wrong_count = 0;;) {
     const Result<FolderText> text = TextOfTrialFiles(folder);
     Status sent = text.status();
@@ -105,8 +113,8 @@ std::string SendTrialFiles(CheckpointLink& link, const AttemptRef& ref, const st
     // Something of the program's may still be at work.
     if (IsWorthAnotherTry(sent, wrong_count)) continue;
     if (!sent.ok()) return KeptHere(ref, folder, sent);
-    if (text->passed_over() == 0) return "";
-    return "tune: " + Counted(text->passed_over(), "link") +
+    if (text->passed_over() == 0) return note;
+    return (note.empty() ? "" : note + "\n") + "tune: " + Counted(text->passed_over(), "link") +
            " in this attempt's folder did not go to the tuner (links and sockets stay)";
   }
 }

@@ -42,10 +42,11 @@ Result<IncomingText> GetText(CheckpointLink& link, const AttemptRef& ref, const 
 bool IsWorthAnotherTry(const Status& status, int& wrong_count);
 
 // What an attempt's program left in `folder`, its trial's on this machine, goes to the tuner. What
-// the tuner does not take is put aside here. Returns a line for the attempt's log; empty: all is
-// there.
+// the tuner does not take is put aside here. `began_without`: those that earlier attempts left
+// there had not come, so that nothing takes their place: it goes below `attempt_2_files`. Returns
+// what the attempt's log is to say; empty: all is there.
 std::string SendTrialFiles(CheckpointLink& link, const AttemptRef& ref, const std::string& folder,
-                           const std::stop_token& stop);
+                           bool began_without, const std::stop_token& stop);
 
 // What earlier attempts of the trial left comes from `path`, its folder on the tuner's machine,
 // into `folder`. Returns a line for the attempt's log where they cannot be had; empty: they are
