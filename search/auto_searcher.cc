@@ -51,6 +51,8 @@ std::string AutoSearcher::WhyInTurns() const {
 
 std::optional<Configuration> AutoSearcher::Suggest(TrialNumber number) {
   const Lead lead = Leading();
+  // What was said in an earlier life is not said again.
+  if (std::exchange(was_restored_, false)) said_ = lead;
   if (lead != said_) {
     news_ = std::string("search: auto now asks ") +
             (lead == Lead::kTpe  ? "tpe alone, since trials are short and gp's suggestions would "
@@ -67,8 +69,8 @@ std::optional<Configuration> AutoSearcher::Suggest(TrialNumber number) {
 }
 
 void AutoSearcher::Restore(TrialNumber number, const Configuration& configuration) {
-  // What was said then is not said again.
-  if (number.value >= 0) said_ = Leading();
+  // Who led then is asked later: each answer takes a model, and no suggestion is wanted.
+  if (number.value >= 0) was_restored_ = true;
   gp_->Restore(number, configuration);
   tpe_->Restore(number, configuration);
 }

@@ -68,6 +68,7 @@ class AutoSearcher final : public Searcher {
   double seconds_ = 0;  // Of those together.
   bool is_fast_ = false;
   Lead said_ = Lead::kGp;
+  bool was_restored_ = false;  // The trial before the next one.
   std::string news_;
 };
 

@@ -32,9 +32,14 @@ class NamedSearcher final : public Searcher {
   void OnTrialEnded(TrialNumber number, Objectives, bool) override {
     heard_.push_back(name_ + " hears the end of " + std::to_string(number.value));
   }
-  std::optional<double> PredictiveSkill() override { return skill_; }
+  std::optional<double> PredictiveSkill() override {
+    ++asked;
+    return skill_;
+  }
   bool LearnsFromResults() const override { return true; }
   std::string DebugString() const override { return name_; }
+
+  int64_t asked = 0;  // For its skill.
 
  private:
   std::string name_;
@@ -153,6 +158,24 @@ TEST(AutoSearcher, ARestoredLifeSaysNothingAgain) {
   sweep.next = 40;
   sweep.Trials(2);
   EXPECT_EQ(sweep.searcher.TakeNews(), "");
+}
+
+// Each answer takes a fit, and a head replays all its sweeps before anybody is let in.
+TEST(AutoSearcher, ARestoredLifeAsksNoModelForItsSkill) {
+  std::vector<std::string> heard;
+  auto gp = std::make_unique<NamedSearcher>("gp", 0.05, heard);
+  const NamedSearcher& model = *gp;
+  AutoSearcher searcher(std::move(gp), std::make_unique<NamedSearcher>("tpe", std::nullopt, heard),
+                        Mode::kMin);
+  for (int64_t n = 0; n < 100; ++n) {
+    const Metric loss = -static_cast<double>(n);
+    searcher.Restore(TrialNumber{n}, Configuration());
+    searcher.OnTrialEnded(TrialNumber{n}, {&loss, 1}, false);
+  }
+  EXPECT_EQ(model.asked, 0);
+  searcher.Suggest(TrialNumber{100});
+  EXPECT_EQ(model.asked, 1);
+  EXPECT_EQ(searcher.TakeNews(), "");
 }
 
 TEST(AutoSearcher, AnEarlierSweepsTrialsAreNotItsOwn) {
