@@ -88,13 +88,16 @@ std::vector<ConfigurationRuns> RankConfigurations(std::span<const Run> runs, int
 }
 
 std::string RankConfigurationsSql(int64_t experiment, int64_t repeat, Mode mode, bool has_limits) {
+  // What nobody can tell of one run nobody can of all (kViolationUnknown).
+  static constexpr char kViolation[] =
+      "case when max(violation) >= 1e90 then 1e90 else avg(violation) end";
   const std::string k = std::to_string(repeat);
   return "select number / " + k +
          " as configuration, count(*) as runs, avg(best_value) as mean, min(best_value) as "
          "lowest, max(best_value) as highest from trials where experiment = " +
          std::to_string(experiment) + " and status in ('TERMINATED', 'PAUSED') and " +
          kMayBeBestSql + " group by 1 order by runs = " + k + " desc, runs * 2 > " + k + " desc, " +
-         BestFirstSql(mode, has_limits ? "avg(violation)" : "", "mean", "1");
+         BestFirstSql(mode, has_limits ? kViolation : "", "mean", "1");
 }
 
 }  // namespace tune

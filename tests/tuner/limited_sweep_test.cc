@@ -15,6 +15,7 @@
 #include "core/standing.h"
 #include "tests/tuner/answer.h"
 #include "tests/tuner/two_sweeps.h"
+#include "tuner/best_configuration.h"
 #include "tuner/cli/keep/export_command.h"
 #include "tuner/cli/look/best_command.h"
 #include "tuner/cli/look/compare_command.h"
@@ -22,6 +23,7 @@
 #include "tuner/cli/look/plot_command.h"
 #include "tuner/cli/look/results_command.h"
 #include "tuner/cli/look/status_command.h"
+#include "tuner/cli/look/sweep_lookup.h"
 #include "tuner/cli/look/why_command.h"
 #include "tuner/page/markdown_report.h"
 #include "tuner/page/sweep_summary.h"
@@ -145,6 +147,21 @@ TEST_F(LimitedSweep, OfARunOfWhichNobodyCanTellNoMeanViolationIsSaid) {
   Write({{0.9, 30}, {0.9, std::nan("")}}, R"(["latency <= 20"])", 2);
   EXPECT_THAT(Best().err, AllOf(HasSubstr("in none of 2 runs; by how much is not known of all"),
                                 Not(HasSubstr("e+89"))));
+}
+
+TEST_F(LimitedSweep, TheQueryOverConfigurationsRanksThemAsTheRuleWhereARunIsUnknown) {
+  Write({{0.2, 10}, {0.2, std::nan("")}, {0.9, std::nan("")}, {0.9, std::nan("")}},
+        R"(["latency <= 20"])", 2);
+  const auto database = OpenForQueries(path_);
+  const auto sweep = FindSweep(**database, "s");
+  ASSERT_TRUE(sweep.ok()) << sweep.status().message();
+  const auto ranked = ReadConfigurationRuns(**database, *sweep);
+  ASSERT_TRUE(ranked.ok()) << ranked.status().message();
+  EXPECT_EQ(ranked->front().number, 1);
+  auto query = (*database)->Prepare(RankConfigurationsSql(sweep->id, 2, Mode::kMax, true));
+  ASSERT_TRUE(query.ok()) << query.status().message();
+  ASSERT_TRUE(*query->Step());
+  EXPECT_EQ(query->Int(0), 1);
 }
 
 TEST_F(LimitedSweep, WhatNobodyCanTellComesLast) {
