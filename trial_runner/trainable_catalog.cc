@@ -15,6 +15,7 @@
 #include "trial_runner/curve.h"
 #include "trial_runner/find_program.h"
 #include "trial_runner/find_script.h"
+#include "trial_runner/food11_inputs.h"
 #include "trial_runner/s3_address.h"
 #include "trial_runner/script_files.h"
 #include "trial_runner/trial_programs.h"
@@ -344,6 +345,21 @@ Status CheckInputs(const Value& trainable, const Configuration& configuration,
   if (kind == "command") return CheckCommandInputs(trainable, places);
   if (kind != "food11") return OkStatus();
   return CheckFood11Inputs(configuration, places);
+}
+
+Status CheckListedInput(const Value& trainable, const std::string& parameter, const Value& value,
+                        const InputPlaces& places) {
+  TUNE_ASSIGN_OR_RETURN(const std::string kind, TrainableKind(trainable));
+  const bool is_path = kind == "food11" && IsFood11Path(parameter) && value.is_string();
+  if (!is_path || value.AsString().empty() || value.AsString() == kSynthetic ||
+      IsS3Url(value.AsString())) {
+    return OkStatus();
+  }
+  const std::string path = Resolve(places.base_dir, value.AsString());
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) return OkStatus();
+  return InvalidArgument(parameter + ": read '" + path + "', expected a " +
+                         (parameter == "data" ? "folder" : "file") + " that exists");
 }
 
 }  // namespace tune

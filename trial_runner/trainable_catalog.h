@@ -79,6 +79,11 @@ struct InputPlaces {
 Status CheckInputs(const Value& trainable, const Configuration& configuration,
                    const InputPlaces& places);
 
+// Of a value that the space lists for a parameter: where it names a folder or file of the
+// trainable's, whether there is one.
+Status CheckListedInput(const Value& trainable, const std::string& parameter, const Value& value,
+                        const InputPlaces& places);
+
 // The metrics that a command reads from files whose paths name none of `telling` (flat names):
 // trials share them.
 std::vector<std::string> SharedFileMetrics(const Value& trainable,

@@ -201,6 +201,25 @@ TEST(TrainableCatalog, LooksForDataAndWeightsBeforeTheStart) {
             "weights: read '/nowhere/absent.safetensors', expected a file that exists");
 }
 
+TEST(TrainableCatalog, LooksForEachFolderAndFileThatTheSpaceLists) {
+  const TempFolder folder;
+  WriteText(folder / "there.safetensors", "");
+  const auto check = [&](const char* parameter, const Value& value,
+                         const Value& trainable = Value("food11")) {
+    return CheckListedInput(trainable, parameter, value, {folder.path(), "", ""}).message();
+  };
+  EXPECT_EQ(check("weights", Value("there.safetensors")), "");
+  EXPECT_EQ(check("weights", Value("")), "");
+  EXPECT_EQ(
+      check("weights", Value("there.safetensorss")),
+      "weights: read '" + folder.path() + "/there.safetensorss', expected a file that exists");
+  EXPECT_EQ(check("data", Value("synthetic")), "");
+  EXPECT_EQ(check("data", Value("s3://bucket/data")), "");
+  EXPECT_THAT(check("data", Value("nowhere")), HasSubstr("expected a folder that exists"));
+  EXPECT_EQ(check("device", Value("cpu")), "");
+  EXPECT_EQ(check("data", Value("nowhere"), Json(R"({"command":["true"]})")), "");
+}
+
 TEST(TrainableCatalog, ReadsTheWeightsBeforeTheStart) {
   const models::Architecture small = models::BuildArchitecture({.width_mult = 0.35});
   const TempFolder folder;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <variant>
 
 #include "core/posix/environment.h"
 #include "core/posix/real_clock.h"
@@ -30,6 +31,23 @@
 
 namespace tune {
 
+namespace {
+
+// A typing mistake in one of several would come to light with the first trial that draws it.
+Status CheckListedInputs(const ExperimentSpec& spec, const InputPlaces& places) {
+  TUNE_ASSIGN_OR_RETURN(const SearchSpace space, SpaceOf(spec));
+  for (const SpaceParameter& parameter : space.parameters()) {
+    const auto* const domain = std::get_if<Domain>(&parameter.content);
+    if (domain == nullptr || !domain->is_list()) continue;
+    for (uint64_t i = 0; i < domain->Count().value_or(0); ++i) {
+      TUNE_RETURN_IF_ERROR(CheckListedInput(spec.trainable, parameter.name, domain->At(i), places));
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 Result<Configuration> CheckTrials(const ExperimentSpec& spec, uint64_t seed,
                                   const std::string& data_dir) {
   // What each worker fetches has to be said in the sweep.
@@ -40,8 +58,9 @@ Result<Configuration> CheckTrials(const ExperimentSpec& spec, uint64_t seed,
                            Printable(data_dir) + "\"}");
   }
   TUNE_ASSIGN_OR_RETURN(CheckedConfigurations checked, CheckConfigurations(spec, seed));
-  TUNE_RETURN_IF_ERROR(CheckInputs(spec.trainable, checked.first,
-                                   {spec.base_dir, data_dir, EnvironmentText("PATH")}));
+  const InputPlaces places{spec.base_dir, data_dir, EnvironmentText("PATH")};
+  TUNE_RETURN_IF_ERROR(CheckInputs(spec.trainable, checked.first, places));
+  TUNE_RETURN_IF_ERROR(CheckListedInputs(spec, places));
   if (!checked.advice.empty()) Tell("warning: " + checked.advice);
   return std::move(checked.first);
 }

@@ -22,7 +22,8 @@
 
 namespace tune {
 
-// The first configuration, with data and weights that are there: all that can be known before the
+// The first configuration, with data and weights that are there, as those are that the space lists
+// for others: all that can be known before the
 // start. Prints advice, if there is some.
 Result<Configuration> CheckTrials(const ExperimentSpec& spec, uint64_t seed,
                                   const std::string& data_dir);
