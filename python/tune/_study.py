@@ -83,6 +83,7 @@ class Study:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,  # Ctrl-C is for who trains; the end of its input ends it.
         )
 
     def ask(self) -> Tuple[int, Dict[str, Any]]:

@@ -4,6 +4,8 @@ import contextlib
 import io
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -11,6 +13,8 @@ from unittest import mock
 
 import tune
 from tune import _head, _sweep
+
+PYTHON_FOLDER = str(Path(__file__).resolve().parents[2] / "python")
 
 # More than a pipe holds.
 MUCH = "head -c 300000 /dev/zero | tr '\\0' x"
@@ -67,6 +71,29 @@ for number, line in enumerate(sys.stdin):
 """
 
 
+PROMPT_STUDY = """\
+#!/usr/bin/python3
+import json, sys
+
+for number, line in enumerate(sys.stdin):
+    print(json.dumps({"trial": number, "config": {}}), flush=True)
+"""
+
+CTRL_C = """\
+import os, signal, tune
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+with tune.Study({"x": tune.uniform(0, 1)}) as study:
+    print(study.ask())
+    try:
+        os.killpg(0, signal.SIGINT)
+        while True:
+            pass
+    except KeyboardInterrupt:
+        print(study.ask())
+"""
+
+
 class Interrupted(Exception):
     pass
 
@@ -91,6 +118,14 @@ class AStudy(WithAStandIn):
             go.write_text("go")
             self.assertEqual(study.ask(), (1, {}))
             self.assertEqual(study.ask_many(1), [(2, {})])
+
+    def test_outlives_a_ctrl_c_which_goes_to_the_whole_group_of_processes(self):
+        self.stand_in(PROMPT_STUDY)
+        done = subprocess.run(
+            [sys.executable, "-c", CTRL_C], env={**os.environ, "PYTHONPATH": PYTHON_FOLDER}, start_new_session=True,
+            capture_output=True, text=True,
+        )
+        self.assertEqual((done.returncode, done.stdout), (0, "(0, {})\n(1, {})\n"), done.stderr)
 
 
 if __name__ == "__main__":
