@@ -212,12 +212,16 @@ class HeadSweep(Sweep):
 
     def wait(self) -> "HeadSweep":
         """Until it is over; shown meanwhile as `tune.run` shows one. SweepError: no trial has a value.
+        TuneError: the head has given it up (`limits.unplaceable`).
 
         Ctrl-C leaves it running.
         """
         told = False
         while (status := self.status) not in _OVER:
             if status == "INTERRUPTED":  # No worker could have it, or a disk took no writes.
+                given_up = self._ask("select given_up from experiments where id = :experiment")[0]["given_up"]
+                if given_up:
+                    raise TuneError(f"{self.name} is given up: {given_up}; sweep.resume() tries it again")
                 if not told:
                     print(f"{self.name} is INTERRUPTED, as the head's log says why; the head tries it again each minute", file=sys.stderr)
                 told = True

@@ -57,6 +57,20 @@ class ALongSummary(WithAStandIn):
             self.assertIs(sweep.wait(), sweep)
 
 
+class ASweepOfAHead(WithAStandIn):
+    def test_that_is_given_up_is_waited_for_no_more(self):
+        self.stand_in(
+            "#!/bin/sh\n"
+            'case "$*" in\n'
+            "*status*) echo '[{\"status\": \"INTERRUPTED\"}]';;\n"
+            "*given_up*) echo '[{\"given_up\": \"no worker could take gpu: 4 for 10 min (limits.unplaceable)\"}]';;\n"
+            "esac\n"
+        )
+        sweep = _head.HeadSweep(mock.Mock(_place=["--head", "nowhere"]), "kept")
+        with self.assertRaisesRegex(tune.TuneError, "^kept is given up: no worker could take gpu: 4 for 10 min .*; sweep.resume.. tries"):
+            sweep.wait()
+
+
 # Answers in order. The first line interrupts the study, and its answer waits for the test.
 SLOW_STUDY = """\
 #!/usr/bin/python3
