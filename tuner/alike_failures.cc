@@ -32,11 +32,12 @@ std::string ErrorKind(std::string_view error) {
   return kind;
 }
 
-bool AlikeFailures::Add(Outcome outcome, std::string_view error) {
+bool AlikeFailures::Add(Outcome outcome, std::string_view error, std::optional<int64_t> max) {
   if (has_success_) return false;
   std::string kind = ErrorKind(error);
   count_ = kind == kind_ ? count_ + 1 : 1;
   kind_ = std::move(kind);
+  if (max) return *max > 0 && count_ >= *max;
   return count_ >= (outcome == Outcome::kBadConfig ? kRefusedMax : kFailedMax);
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,8 +22,9 @@ class AlikeFailures {
  public:
   // A trial failed that never reported the metric. True: so did every one before it, in the same
   // way, and often enough to end the sweep: three times where the configuration or the program was
-  // refused, eight times where another attempt might have gone well.
-  bool Add(Outcome outcome, std::string_view error);
+  // refused, eight times where another attempt might have gone well. `max`, limits.failed_alike,
+  // says how often instead; 0: it is never enough.
+  bool Add(Outcome outcome, std::string_view error, std::optional<int64_t> max = {});
   // A trial reported the metric: nothing is ended any more.
   void OnSuccess() { has_success_ = true; }
 

@@ -35,6 +35,7 @@ struct SweepLimits {
   std::optional<Duration> trial_time;
   std::optional<Duration> no_progress;
   std::optional<int64_t> failed_trials;
+  std::optional<int64_t> failed_alike;  // 0: however many; none: as AlikeFailures has it.
   Duration unplaceable = Seconds(600);
   // How long a worker that is not heard of keeps its trials.
   Duration lease = Milliseconds(limits::kLeaseMs);

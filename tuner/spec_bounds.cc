@@ -155,6 +155,11 @@ Status ReadLimits(const SpecSection& root, SweepLimits& out) {
   TUNE_RETURN_IF_ERROR(section.ReadInt("failed_trials", 1, limits::kSamplesMax,
                                        "an integer of 1 or more", failed_trials));
   if (failed_trials > 0) out.failed_trials = failed_trials;
+  int64_t failed_alike = -1;
+  TUNE_RETURN_IF_ERROR(section.ReadInt("failed_alike", 0, limits::kSamplesMax,
+                                       "an integer of 1 or more, or 0: however many",
+                                       failed_alike));
+  if (failed_alike >= 0) out.failed_alike = failed_alike;
   return OkStatus();
 }
 

@@ -22,9 +22,9 @@ inline constexpr std::array<std::string_view, 2> kUntilKeys = {"no_gain", "regre
 inline constexpr std::array<std::string_view, 2> kReserveKeys = {"cpu", "gpu"};
 inline constexpr std::array<std::string_view, 6> kResourceKeys = {"cpu",    "gpu",     "gpu_memory",
                                                                   "memory", "workers", "spread"};
-inline constexpr std::array<std::string_view, 7> kLimitKeys = {
-    "max_concurrent", "sweep_time",  "trial_time", "no_progress",
-    "failed_trials",  "unplaceable", "lease"};
+inline constexpr std::array<std::string_view, 8> kLimitKeys = {
+    "max_concurrent", "sweep_time",   "trial_time",  "no_progress",
+    "failed_trials",  "failed_alike", "unplaceable", "lease"};
 inline constexpr std::array<std::string_view, 3> kFailureKeys = {"max_failures", "backoff",
                                                                  "backoff_max"};
 // Beside them in `failure`: those of the outcomes for which a policy makes sense.

@@ -49,6 +49,10 @@ Value Limits() {
        {"trial_time", DurationAbout("A trial ends then")},
        {"no_progress", DurationAbout("A trial that reports nothing for so long hangs")},
        {"failed_trials", Integer(1, "So many end the sweep")},
+       {"failed_alike",
+        Integer(0,
+                "So many that fail alike before any report of the metric end the sweep; 0: "
+                "however many")},
        {"unplaceable", DurationAbout("How long a trial waits for a machine that can hold it")},
        {"lease", DurationAbout("How long a worker that is not heard of keeps its trials")}},
       "When something ends by itself");

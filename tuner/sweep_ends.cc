@@ -312,7 +312,8 @@ void Sweep::Fail(TrialRecord& trial, const std::string& error) {
   EndTrial(trial, TrialStatus::kError, StopReason::kNone);
   ++error_count_;
   const bool all_fail_alike =
-      !trial.has_reported_metric && alike_failures_.Add(trial.attempt.outcome, error);
+      !trial.has_reported_metric &&
+      alike_failures_.Add(trial.attempt.outcome, error, options_.spec.limits.failed_alike);
   if (end_status_) return;
   const auto& failed_max = options_.spec.limits.failed_trials;
   if (failed_max && error_count_ >= *failed_max) {

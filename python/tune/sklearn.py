@@ -121,7 +121,7 @@ class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 task, space, metric=f"mean_test_{key}", mode="max", samples=samples,
                 name=self.name or type(self.estimator).__name__, seed=self.random_state,
                 search=algorithm, cpus=cpus, db=self.db, folder=folder,
-                limits={"failed_trials": 1} if self.error_score == "raise" else None,
+                limits=self._limits(),
             )
         except SweepError as error:  # The first failure may come before the first score.
             raise SweepError(f"error_score: {error}") if self.error_score == "raise" else error
@@ -135,6 +135,12 @@ class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if self.refit:
             self._refit(X, y, fit_params)
         return self
+
+    def _limits(self) -> Optional[Dict[str, int]]:
+        if self.error_score == "raise":
+            return {"failed_trials": 1}
+        # Of a grid the first value of its first parameter may be one that nothing else goes with.
+        return {"failed_alike": 0} if self.n_iter is None else None
 
     def _scoring(self) -> Tuple[str, Any]:
         """(the part of its name that counts, one scorer or a map of several)."""

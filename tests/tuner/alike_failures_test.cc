@@ -33,6 +33,15 @@ TEST(AlikeFailures, CrashesMustBeEight) {
   EXPECT_TRUE(failures.Add(Outcome::kCrashed, "status 1"));
 }
 
+TEST(AlikeFailures, TheLimitOfASpaceFileSaysHowManyInstead) {
+  AlikeFailures failures;
+  EXPECT_FALSE(failures.Add(Outcome::kBadConfig, "no_metric", 4));
+  EXPECT_FALSE(failures.Add(Outcome::kCrashed, "no_metric", 4));
+  EXPECT_FALSE(failures.Add(Outcome::kBadConfig, "no_metric", 4));
+  EXPECT_TRUE(failures.Add(Outcome::kCrashed, "no_metric", 4));
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(failures.Add(Outcome::kBadConfig, "no_metric", 0));
+}
+
 TEST(AlikeFailures, AnotherErrorBeginsTheCountAnew) {
   AlikeFailures failures;
   failures.Add(Outcome::kBadConfig, "a");

@@ -214,6 +214,20 @@ TEST(ExperimentController, ASweepInWhichEveryTrialIsRefusedAlikeEndsAfterThree) 
   }
 }
 
+TEST(ExperimentController, ASweepWhoseLimitOfAlikeFailuresIsZeroGoesOnThroughThem) {
+  ExperimentSpec spec = SpecOfSixteen();
+  spec.limits.failed_alike = 0;
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  for (int64_t i = 0; i < 16; ++i) {
+    EXPECT_FALSE(world.has_ended);
+    world.Apply({world.End(worker, TrialNumber{i}, Outcome::kBadConfig, "penalty is no l1")});
+  }
+  EXPECT_TRUE(world.has_ended);
+  EXPECT_EQ(world.trials.size(), 16u);
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kFinished);
+}
+
 // Nothing was mended: a sweep that is killed in between comes to the same end.
 TEST(ExperimentController, FailuresThatAreAlikeCountOverTheDeathOfATuner) {
   ControllerWorld world(SpecOfSixteen());

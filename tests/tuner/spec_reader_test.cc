@@ -30,7 +30,7 @@ search: {algorithm: random}
 scheduler: {asha: {max_t: 20, grace_period: 1, reduction_factor: 2}}
 resources: {cpu: 0.5, gpu: 0.57, gpu_memory: 2GiB, memory: 512MiB}
 stop: {loss: 0.01, training_iteration: 15, time_total: 10m}
-limits: {max_concurrent: 4, sweep_time: 2h, trial_time: 90s, no_progress: 60, failed_trials: 3}
+limits: {max_concurrent: 4, sweep_time: 2h, trial_time: 90s, no_progress: 60, failed_trials: 3, failed_alike: 0}
 failure: {max_failures: 2}
 checkpoint: {every: 2, keep: 3, keep_best: 4, disk_budget: 2GiB, async: true}
 )yaml";
@@ -108,6 +108,7 @@ TEST(InterpretSpec, ReadsEveryKey) {
   EXPECT_EQ(spec.limits.trial_time, Seconds(90));
   EXPECT_EQ(spec.limits.no_progress, Seconds(60));
   EXPECT_EQ(spec.limits.failed_trials, 3);
+  EXPECT_EQ(spec.limits.failed_alike, 0);
   EXPECT_EQ(spec.limits.unplaceable, Seconds(600));
   EXPECT_EQ(spec.failure.max_failures, 2);
   EXPECT_EQ(spec.checkpoint.every, 2);

@@ -192,6 +192,14 @@ class Searches(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "error_score: read 'ignore', expected a number or 'raise'"):
             self.search(model, grid, error_score="ignore")
 
+    def test_a_grid_that_begins_with_failures_is_searched_to_its_end(self):
+        from sklearn.linear_model import LogisticRegression
+
+        grid = {"penalty": ["l1", "l2"], "C": [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0]}
+        found = self.search(LogisticRegression(solver="lbfgs", max_iter=500), grid, n_iter=None, n_jobs=1)
+        self.assertEqual([trial.status for trial in found.sweep_.trials], ["ERROR"] * 10 + ["TERMINATED"] * 10)
+        self.assertEqual((len(found.cv_results_["params"]), found.best_params_["penalty"]), (20, "l2"))
+
     def test_a_list_of_grids_is_refused(self):
         from sklearn.svm import SVC
 

@@ -35,7 +35,8 @@ Result<std::string> FullSetting(const std::string& text) {
   };
   static constexpr Section kSections[] = {
       {"limits",
-       "max_concurrent, sweep_time, trial_time, no_progress, failed_trials and unplaceable"},
+       "max_concurrent, sweep_time, trial_time, no_progress, failed_trials, failed_alike and "
+       "unplaceable"},
       {"failure", "max_failures, backoff, backoff_max and causes such as out_of_memory"},
       {"checkpoint", "every, keep, keep_best and disk_budget"},
       {"reserve", "cpu and gpu"},
@@ -65,7 +66,8 @@ Result<std::string> FullSetting(const std::string& text) {
                            text);
   }
   static constexpr std::string_view kLimits[] = {"max_concurrent", "sweep_time",    "trial_time",
-                                                 "no_progress",    "failed_trials", "unplaceable"};
+                                                 "no_progress",    "failed_trials", "failed_alike",
+                                                 "unplaceable"};
   for (const std::string_view limit : kLimits) {
     if (text.substr(0, equals) == limit) return "limits." + text;
   }
