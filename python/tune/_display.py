@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import io
+import math
 import subprocess
 import sys
 import threading
@@ -168,7 +169,7 @@ def curves_as_svg(reports: Sequence[Mapping[str, Any]], status: Mapping[str, Any
     """A line for each trial, the metric over iterations; the best one is drawn strong."""
     curves: Dict[int, List[Any]] = {}
     for report in reports:
-        if report["value"] is not None:
+        if report["value"] is not None and math.isfinite(report["value"]):
             curves.setdefault(report["trial"], []).append((report["iteration"], report["value"]))
     points = [point for curve in curves.values() for point in curve]
     title = html.escape(f"{status['name']}: {status['metric']} by iteration")

@@ -166,19 +166,22 @@ class Sweep:
     def reports(self, trial: Optional[int] = None) -> List[Dict[str, Any]]:
         """A map for each report, by trial and iteration: `trial`, `iteration`, `value`, and the metrics.
 
+        `value` is that of the sweep's metric, None where it is no number. Another metric of one of these
+        three names is there as "metric.value" and so on.
+
         An iteration that came again, after a retry or where pbt let the trial go on as a copy of another, is
         there once, as it came last: the `value` of a trial may be of one that is not among them.
         """
         where = "" if trial is None else f"and t.number = {int(trial)}"
         rows = self._ask(
-            "select t.number as trial, r.iteration, r.value, r.metrics from reports r"
+            "select t.number as trial, r.iteration, r.value, r.metrics,"
+            " (select e.metric from experiments e where e.id = t.experiment) as metric from reports r"
             f" join trials t on t.id = r.trial where t.experiment = :experiment {where}"
             " order by t.number, r.iteration, r.attempt"
         )
         latest: Dict[Any, Dict[str, Any]] = {}  # An iteration that came again counts once.
         for row in rows:
-            row.update(json.loads(row.pop("metrics") or "{}"))
-            latest[row["trial"], row["iteration"]] = row
+            latest[row["trial"], row["iteration"]] = _report_of(row)
         return list(latest.values())
 
     @property
@@ -280,6 +283,21 @@ class Sweep:
 
     def __iter__(self) -> Iterator[TrialResult]:
         return iter(self.trials)
+
+
+def _report_of(row: Mapping[str, Any]) -> Dict[str, Any]:
+    """Of a row with trial, iteration, value, metric (the sweep's) and metrics (JSON)."""
+    report = {"trial": row["trial"], "iteration": row["iteration"], "value": _number_of(row["value"])}
+    for name, number in json.loads(row["metrics"] or "{}").items():
+        if name == "value" == row["metric"]:
+            continue  # Is there.
+        report["metric." + name if name in ("trial", "iteration", "value") else name] = _number_of(number)
+    return report
+
+
+def _number_of(read: Any) -> Any:
+    """JSON has a word for what is not finite: "NaN", "Infinity"."""
+    return float(read) if isinstance(read, str) else read
 
 
 class Picture(str):
