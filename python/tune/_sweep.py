@@ -450,12 +450,12 @@ def resume(
     cpus: Optional[int] = None,
     gpus: Optional[int] = None,
 ) -> Sweep:
-    """Goes on with a sweep, by default the latest that is not finished, and waits for its end.
+    """Goes on with a sweep, by default the latest that is not over, and waits for its end.
 
     `samples` is its new total; `errored` gives trials that failed another chance. Errors as of `run`.
     """
     db = database(db)
-    name = _name(name) or _latest(db)
+    name = _name(name) or _to_resume(db)
     samples = plain(samples, "samples")  # NumPy's integer, too.
     if samples is not None and (isinstance(samples, bool) or not isinstance(samples, int)):
         raise TypeError(f"samples: read {samples!r}, expected an integer")
@@ -487,6 +487,16 @@ def labels_of(note: Optional[str], tags: Optional[Tags]) -> List[str]:
 
 def _latest(db: PathLike) -> str:
     return str(_program.ask_json(["status", "--db", str(db)])[0]["name"])
+
+
+def _to_resume(db: PathLike) -> str:
+    """The one that `tune resume` takes without a name: nobody resumes a sweep of ask and tell."""
+    rows = _program.ask_json(
+        ["results", "--db", str(db), "--sql", "select name from experiments"
+         " where json_extract(spec, '$.trainable') is not 'ask-tell'"
+         " order by status in ('RUNNING', 'INTERRUPTED') desc, id desc limit 1"]
+    )
+    return str(rows[0]["name"]) if rows else _latest(db)
 
 
 def _path(name: str, value: PathLike) -> Path:
@@ -566,13 +576,17 @@ def _conduct(arguments: Sequence[str], name: Optional[str], db: PathLike) -> Swe
             _program.interrupt(process)
     display.finish(process, sweep, summary.text())
     if interrupted:
-        raise KeyboardInterrupt(f"{sweep.name if sweep else 'the sweep'} was interrupted; tune.resume() goes on")
+        raise KeyboardInterrupt(_interrupted(sweep) if sweep else "the sweep was interrupted; tune.resume() goes on")
     if sweep is None or status == _REFUSED or status == _FAILED:
         raise TuneError(display.last_line() or f"tune ended with status {status}: see what it wrote above")
     trials = sweep.trials
     if trials and all(trial.value is None for trial in trials):
         raise SweepError(_why_nothing(sweep, trials))
     return sweep
+
+
+def _interrupted(sweep: Sweep) -> str:
+    return f"{sweep.name} was interrupted; tune.resume({sweep.name!r}) goes on"
 
 
 def _why_nothing(sweep: Sweep, trials: Sequence[TrialResult]) -> str:

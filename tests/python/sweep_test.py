@@ -16,6 +16,7 @@ from pathlib import Path
 from unittest import mock
 
 import tune
+from tune import _sweep
 
 PYTHON_FOLDER = str(Path(__file__).resolve().parents[2] / "python")
 BIN = os.environ.get("TUNE_BIN_DIR", "")
@@ -476,8 +477,17 @@ class TheProcess(SweepCase):
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=60)
         self.assertEqual(process.returncode, -signal.SIGINT, told)
-        self.assertIn("objective was interrupted; tune.resume() goes on", told)
+        self.assertIn("objective was interrupted; tune.resume('objective') goes on", told)
         self.assertEqual(tune.load().status, "INTERRUPTED")
+
+    def test_that_was_interrupted_left_the_sweep_that_is_resumed_without_a_name(self):
+        process = self.start()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.run_sweep(number)
+        with tune.Study({"x": tune.uniform(0, 1)}, name="told") as study:
+            study.ask()
+        self.assertEqual((tune.load().name, _sweep._to_resume("tune.db")), ("told", "objective"))
 
     def test_that_is_killed_leaves_nothing_behind(self):
         self.start().kill()
