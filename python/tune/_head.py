@@ -219,9 +219,8 @@ class HeadSweep(Sweep):
         told = False
         while (status := self.status) not in _OVER:
             if status == "INTERRUPTED":  # No worker could have it, or a disk took no writes.
-                given_up = self._ask("select given_up from experiments where id = :experiment")[0]["given_up"]
-                if given_up:
-                    raise TuneError(f"{self.name} is given up: {given_up}; sweep.resume() tries it again")
+                if reason := self._given_up():
+                    raise TuneError(f"{self.name} is given up: {reason}; sweep.resume() tries it again")
                 if not told:
                     print(f"{self.name} is INTERRUPTED, as the head's log says why; the head tries it again each minute", file=sys.stderr)
                 told = True

@@ -27,6 +27,7 @@ Tags = Union[Mapping[str, str], Sequence[str]]
 _NAMES_ELSEWHERE = {"num_samples": "samples", "n_trials": "samples", "direction": "mode", "config": "space"}
 _REFUSED = 2
 _FAILED = 1
+_SOME_FAILED = 3  # Trials did, or no worker could take one.
 
 
 class SweepError(RuntimeError):
@@ -263,6 +264,11 @@ class Sweep:
     def _ask(self, sql: str) -> List[Dict[str, Any]]:
         return list(_program.ask_json(["results", self.name, "--sql", sql, *self._db()]))
 
+    def _given_up(self) -> str:
+        """Why nobody tries an INTERRUPTED one again (`limits.unplaceable`); empty: that is not so."""
+        rows = self._ask("select given_up from experiments where id = :experiment and status = 'INTERRUPTED'")
+        return str(rows[0]["given_up"]) if rows else ""
+
     def _rows(self, where: str) -> List[Dict[str, Any]]:
         return self._ask(
             "select t.*, (select a.error from attempts a where a.trial = t.id and a.error <> ''"
@@ -418,8 +424,8 @@ def run(
     or a list of keys) are yours, to find it by (`sweep.annotate` changes them). Any other key of a space file can be given by its name (`limits=`, `resources=`, `stop=`, `from_=` ...).
 
     Ctrl-C, a kernel that is restarted, and the death of this process end the sweep in order: `tune.resume`
-    goes on. Raises `TuneError` when the sweep cannot begin (the text says what is wrong), `SweepError`
-    when it has ended and no trial has a value, KeyboardInterrupt after Ctrl-C.
+    goes on. Raises `TuneError` when the sweep cannot begin or was interrupted (the text says what is wrong),
+    `SweepError` when it has ended and no trial has a value, KeyboardInterrupt after Ctrl-C.
     """
     folder, db = existing(folder), database(db)
     if objective is None:
@@ -579,14 +585,19 @@ def _conduct(arguments: Sequence[str], name: Optional[str], db: PathLike) -> Swe
         raise KeyboardInterrupt(_interrupted(sweep) if sweep else "the sweep was interrupted; tune.resume() goes on")
     if sweep is None or status == _REFUSED or status == _FAILED:
         raise TuneError(display.last_line() or f"tune ended with status {status}: see what it wrote above")
+    if status not in (0, _SOME_FAILED):  # It was killed, or told to end.
+        how = f"by signal {-status}" if status < 0 else f"with status {status}"
+        raise TuneError(_interrupted(sweep, f" (tune ended {how})"))
+    if status == _SOME_FAILED and (reason := sweep._given_up()):
+        raise TuneError(f"{sweep.name} is given up: {reason}; tune.resume({sweep.name!r}) tries it again")
     trials = sweep.trials
     if trials and all(trial.value is None for trial in trials):
         raise SweepError(_why_nothing(sweep, trials))
     return sweep
 
 
-def _interrupted(sweep: Sweep) -> str:
-    return f"{sweep.name} was interrupted; tune.resume({sweep.name!r}) goes on"
+def _interrupted(sweep: Sweep, how: str = "") -> str:
+    return f"{sweep.name} was interrupted{how}; tune.resume({sweep.name!r}) goes on"
 
 
 def _why_nothing(sweep: Sweep, trials: Sequence[TrialResult]) -> str:

@@ -57,13 +57,38 @@ class ALongSummary(WithAStandIn):
             self.assertIs(sweep.wait(), sweep)
 
 
+class ASweep(WithAStandIn):
+    def run_until(self, end):
+        self.stand_in(
+            "#!/bin/sh\n"
+            'case "$*" in\n'
+            "*--dry-run*) exit 0;;\n"
+            f"run*) echo mine; {end};;\n"
+            "*given_up*) echo '[{\"given_up\": \"no worker could take gpu: 4\"}]';;\n"
+            "*) echo '[]';;\n"
+            "esac\n"
+        )
+        with contextlib.redirect_stderr(io.StringIO()), self.assertRaises(tune.TuneError) as caught:
+            tune.run({"command": ["true"]}, {"x": 1}, metric="v", mode="min", db=self.folder / "tune.db", folder=self.folder)
+        return str(caught.exception)
+
+    def test_whose_tuner_was_killed_is_told_as_interrupted(self):
+        told = "mine was interrupted (tune ended {}); tune.resume('mine') goes on"
+        self.assertEqual(self.run_until("kill -KILL $$"), told.format("by signal 9"))
+        self.assertEqual(self.run_until("exit 143"), told.format("with status 143"))
+
+    def test_that_no_worker_could_take_is_told_as_given_up(self):
+        told = "mine is given up: no worker could take gpu: 4; tune.resume('mine') tries it again"
+        self.assertEqual(self.run_until("exit 3"), told)
+
+
 class ASweepOfAHead(WithAStandIn):
     def test_that_is_given_up_is_waited_for_no_more(self):
         self.stand_in(
             "#!/bin/sh\n"
             'case "$*" in\n'
-            "*status*) echo '[{\"status\": \"INTERRUPTED\"}]';;\n"
             "*given_up*) echo '[{\"given_up\": \"no worker could take gpu: 4 for 10 min (limits.unplaceable)\"}]';;\n"
+            "*status*) echo '[{\"status\": \"INTERRUPTED\"}]';;\n"
             "esac\n"
         )
         sweep = _head.HeadSweep(mock.Mock(_place=["--head", "nowhere"]), "kept")
