@@ -3,7 +3,8 @@
 A call that is broken off (Ctrl-C) goes on in a thread of the study's own, and its answer is read
 before the next call begins: otherwise that one would take it for its own.
 
-Thread rule: any thread; one call at a time, the others wait.
+Thread rule: any thread; one call at a time, the others wait. A study is the process's that made it: in one
+that was forked meanwhile its calls raise TuneError.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 import contextlib
 import json
 import operator
+import os
 import re
 import subprocess
 import tempfile
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -85,6 +88,8 @@ class Study:
             text=True,
             start_new_session=True,  # Ctrl-C is for who trains; the end of its input ends it.
         )
+
+        _STUDIES.add(self)
 
     def ask(self) -> Tuple[int, Dict[str, Any]]:
         """A trial's number and its configuration. LookupError: the space is exhausted."""
@@ -164,6 +169,15 @@ class Study:
     ) -> None:
         self.close()
 
+    def _leave_to_parent(self) -> None:
+        """In a process just forked, which would hold the pipes open for as long as it lives."""
+        self._exchanges = ThreadPoolExecutor(max_workers=1)  # Threads stay behind.
+        null = os.open(os.devnull, os.O_RDWR)
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None and not stream.closed:
+                os.dup2(null, stream.fileno(), inheritable=False)
+        os.close(null)
+
     def _exchange(self, line: Mapping[str, Any], count: int) -> List[Dict[str, Any]]:
         return self._exchanges.submit(self._exchange_whole, line, count).result()
 
@@ -187,3 +201,15 @@ class Study:
             if "done" in answers[-1]:
                 break
         return answers
+
+
+_STUDIES: "weakref.WeakSet[Study]" = weakref.WeakSet()
+
+
+def _leave_all_to_parent() -> None:
+    for study in list(_STUDIES):
+        study._leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_all_to_parent)

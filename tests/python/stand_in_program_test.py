@@ -133,6 +133,29 @@ with tune.Study({"x": tune.uniform(0, 1)}) as study:
 """
 
 
+# The forked process lives until this one has closed its study, or is killed.
+FORK = """\
+import os, tune
+
+study = tune.Study({"x": tune.uniform(0, 1)})
+print(study.ask(), flush=True)
+alive, hold = os.pipe()
+forked = os.fork()
+if forked == 0:
+    os.close(hold)
+    try:
+        study.ask()
+    except tune.TuneError as error:
+        print("forked:", error, flush=True)
+    os.read(alive, 1)
+    os._exit(0)
+study.close()
+os.close(hold)
+os.waitpid(forked, 0)
+print("closed")
+"""
+
+
 class Interrupted(Exception):
     pass
 
@@ -158,13 +181,21 @@ class AStudy(WithAStandIn):
             self.assertEqual(study.ask(), (1, {}))
             self.assertEqual(study.ask_many(1), [(2, {})])
 
-    def test_outlives_a_ctrl_c_which_goes_to_the_whole_group_of_processes(self):
+    def run_script(self, text):
         self.stand_in(PROMPT_STUDY)
         done = subprocess.run(
-            [sys.executable, "-c", CTRL_C], env={**os.environ, "PYTHONPATH": PYTHON_FOLDER}, start_new_session=True,
-            capture_output=True, text=True,
+            [sys.executable, "-c", text], env={**os.environ, "PYTHONPATH": PYTHON_FOLDER}, start_new_session=True,
+            capture_output=True, text=True, timeout=60,
         )
-        self.assertEqual((done.returncode, done.stdout), (0, "(0, {})\n(1, {})\n"), done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_outlives_a_ctrl_c_which_goes_to_the_whole_group_of_processes(self):
+        self.assertEqual(self.run_script(CTRL_C), "(0, {})\n(1, {})\n")
+
+    def test_is_closed_while_a_process_lives_that_was_forked_meanwhile(self):
+        told = sorted(self.run_script(FORK).splitlines())
+        self.assertEqual(told, ["(0, {})", "closed", "forked: tune has ended"])
 
 
 if __name__ == "__main__":
