@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import IO, Any, List, Optional, Sequence
 
 _PR_SET_PDEATHSIG = 1
+# Logs are passed on as they are, and may hold anything.
+AS_TEXT: Any = {"encoding": "utf-8", "errors": "replace"}
 
 
 class TuneError(RuntimeError):
@@ -54,7 +56,7 @@ def ask(arguments: Sequence[str], *, warns: bool = False) -> str:
     `warns`: its warnings, and that something was there before, go to standard error here.
     """
     done = subprocess.run(
-        [find(), *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True
+        [find(), *arguments], stdin=subprocess.DEVNULL, capture_output=True, **AS_TEXT
     )
     if done.returncode != 0:
         raise TuneError(_told(done.stderr))
@@ -93,7 +95,7 @@ def start(arguments: Sequence[str], *, stderr: Optional[int] = None) -> "subproc
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=stderr,
-        text=True,
+        **AS_TEXT,
         start_new_session=True,
         preexec_fn=follow_parent,
     )

@@ -85,7 +85,7 @@ class Study:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            **_program.AS_TEXT,
             start_new_session=True,  # Ctrl-C is for who trains; the end of its input ends it.
         )
 

@@ -57,6 +57,18 @@ class ALongSummary(WithAStandIn):
             self.assertIs(sweep.wait(), sweep)
 
 
+class ALogThatIsNoUtf8(WithAStandIn):
+    def test_is_read_with_signs_in_place_of_what_is_none(self):
+        self.stand_in("#!/bin/sh\nprintf 'caf\\351 1\\n'\n")
+        row = dict.fromkeys(("stop_reason", "iterations", "best_value", "best_iteration", "last_value", "attempts", "run_seconds", "checkpoint"))
+        trial = tune.TrialResult(tune.Sweep("mine", "tune.db"), {**row, "number": 0, "status": "ERROR", "config": "{}", "error": "boom"})
+        self.assertEqual(trial.log, "caf\ufffd 1\n")
+        job = _head.Job(mock.Mock(_place=["--head", "nowhere"], _ask_json=lambda _: [{"name": "j", "state": "SUCCEEDED"}]), "j")
+        with contextlib.redirect_stdout(io.StringIO()) as told:
+            job.follow()
+        self.assertEqual(told.getvalue(), "caf\ufffd 1\n")
+
+
 class ASweep(WithAStandIn):
     def run_until(self, end):
         self.stand_in(
