@@ -207,7 +207,8 @@ class HeadSweep(Sweep):
     """A sweep of a head. Paths that it tells are those of the head's machine."""
 
     def __init__(self, head: Head, name: str) -> None:
-        self.name = _name_of(name)
+        # Of a head elsewhere the place is no database; nobody asks for the file then.
+        super().__init__(_name_of(name), head._place[1])
         self.head = head
 
     def wait(self) -> "HeadSweep":

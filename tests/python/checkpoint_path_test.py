@@ -6,15 +6,20 @@ import unittest
 from pathlib import Path
 
 import tune
+from tune._head import Head
 from tune._sweep import Sweep, TrialResult
 
 
 def trial_with(checkpoint, db):
+    return trial_of(Sweep("mnist", db), checkpoint)
+
+
+def trial_of(sweep, checkpoint):
     row = {
         "number": 3, "status": "TERMINATED", "stop_reason": None, "config": "{}", "iterations": 1, "best_value": 1.0,
         "best_iteration": 1, "last_value": 1.0, "attempts": 1, "run_seconds": 1.0, "error": None, "checkpoint": checkpoint,
     }
-    return TrialResult(Sweep("mnist", db), row)
+    return TrialResult(sweep, row)
 
 
 class ACheckpoint(unittest.TestCase):
@@ -30,6 +35,15 @@ class ACheckpoint(unittest.TestCase):
         for stored in (folder, Path("/where/it/was/tune.artifacts/mnist/3/checkpoint_000001")):
             found = trial_with(str(stored), self.folder / "tune.db").checkpoint
             self.assertEqual(found, folder / "data/model.pt")
+
+    def test_of_a_heads_sweep_is_found_on_the_heads_own_machine(self):
+        folder = self.folder / "lab.artifacts/mnist/3/checkpoint_000001"
+        folder.mkdir(parents=True)
+        (folder / "manifest.json").write_text("{}")
+        head = Head(str(self.folder / "lab.db"))
+        self.assertEqual(trial_of(head.sweep("mnist"), str(folder)).checkpoint, folder)
+        with self.assertRaisesRegex(tune.TuneError, "the checkpoint is on the head's machine"):
+            trial_of(Head("https://192.0.2.7:8080/?key=k").sweep("mnist"), str(folder)).checkpoint
 
     def test_in_an_object_store_is_told(self):
         trial = trial_with("s3://models/sweeps/mnist/3/checkpoint_000001.1", self.folder / "tune.db")
