@@ -14,6 +14,8 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence
 
+from ._program import TuneError
+
 if TYPE_CHECKING:
     from ._sweep import Sweep
 
@@ -106,8 +108,9 @@ class NotebookDisplay(TextDisplay):
                 process.wait(_PAUSE_S)
                 return
             except subprocess.TimeoutExpired:
-                if sweep is not None:
-                    self._show(sweep._repr_html_())
+                table = _table_of(sweep)
+                if table:
+                    self._show(table)
 
     def finish(
         self, process: "subprocess.Popen[str]", sweep: Optional["Sweep"], summary: str
@@ -115,7 +118,7 @@ class NotebookDisplay(TextDisplay):
         self._end_reading(process)
         lines = [line for line in self._lines if not line.startswith("trial ")]
         told = f"<pre>{html.escape(chr(10).join([*lines, summary]))}</pre>"
-        self._show((sweep._repr_html_() if sweep is not None else "") + told)
+        self._show(_table_of(sweep) + told)
 
     def _show(self, text: str) -> None:
         from IPython.display import HTML, display  # type: ignore[import-not-found]
@@ -124,6 +127,14 @@ class NotebookDisplay(TextDisplay):
             self._handle = display(HTML(text), display_id=True)
         else:
             self._handle.update(HTML(text))
+
+
+def _table_of(sweep: Optional["Sweep"]) -> str:
+    """Empty where it cannot be had: a head that is away for a moment comes back, and the sweep goes on."""
+    try:
+        return sweep._repr_html_() if sweep is not None else ""
+    except (TuneError, OSError):
+        return ""
 
 
 def _notebook() -> Any:

@@ -234,7 +234,7 @@ class HeadSweep(Sweep):
             try:
                 display.follow(process, self)
                 process.wait()
-            except KeyboardInterrupt:
+            except BaseException:
                 process.kill()
                 process.wait()
                 raise

@@ -7,12 +7,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 from pathlib import Path
 from unittest import mock
 
 import tune
-from tune import _head, _sweep
+from tune import _display, _head, _sweep
 
 PYTHON_FOLDER = str(Path(__file__).resolve().parents[2] / "python")
 
@@ -95,6 +96,30 @@ class ASweep(WithAStandIn):
 
 
 class ASweepOfAHead(WithAStandIn):
+    def test_in_a_notebook_is_waited_for_while_the_head_does_not_answer(self):
+        """The table's first drawing fails, and lets `tune attach` end."""
+        os.mkfifo(self.folder / "go")
+        self.stand_in(
+            f"#!/bin/sh\ncd {self.folder}\n"
+            'state() { echo \'[{"name": "kept", "status": "\'$1\'", "terminated": 1, "error": 0, "running": 0, "trials_max": 1}]\'; }\n'
+            'case "$*" in\n'
+            "*attach*) cat go;;\n"
+            "*status*) if [ -e failed ]; then state FINISHED; elif [ -e asked ]; then touch failed; echo > go; exit 1;"
+            " else touch asked; state RUNNING; fi;;\n"
+            "*) echo '[]';;\n"
+            "esac\n"
+        )
+        shown = []
+        handle = types.SimpleNamespace(update=shown.append)
+        modules = {
+            "IPython": types.SimpleNamespace(get_ipython=lambda: types.SimpleNamespace(kernel=1)),
+            "IPython.display": types.SimpleNamespace(HTML=str, display=lambda text, display_id: shown.append(text) or handle),
+        }
+        sweep = _head.HeadSweep(mock.Mock(_place=["--head", "nowhere"]), "kept")
+        with mock.patch.dict(sys.modules, modules), mock.patch.object(_display, "_PAUSE_S", 0.001):
+            self.assertIs(sweep.wait(), sweep)
+        self.assertIn("kept</b> FINISHED", shown[-1])
+
     def test_that_is_given_up_is_waited_for_no_more(self):
         self.stand_in(
             "#!/bin/sh\n"
