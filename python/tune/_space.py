@@ -117,7 +117,16 @@ def _options(given: Tuple[Any, ...]) -> Sequence[Any]:
 def _as_list(value: Any) -> Any:
     """A list of what stands in a list, array, set or other sequence; any other value as it is."""
     value = _without_arrays(value)
+    if isinstance(value, (set, frozenset)):  # Of texts each process has another order.
+        return sorted(value, key=_place_in_set)
     return list(value) if isinstance(value, _LISTS) and not isinstance(value, _TEXTS) else value
+
+
+def _place_in_set(value: Any) -> Tuple[int, Any]:
+    """Numbers first, texts next."""
+    if isinstance(value, (int, float)):
+        return 0, value
+    return (1, value) if isinstance(value, str) else (2, repr(value))
 
 
 def _without_arrays(value: Any) -> Any:

@@ -416,6 +416,12 @@ class AnArray(unittest.TestCase):
         self.assertEqual(tune.choice("abc"), {"choice": ["abc"]})
         self.assertEqual(tune.choice({"a": 1}), {"choice": [{"a": 1}]})
 
+    def test_is_a_list_that_a_set_gives_in_the_same_order_in_each_process(self):
+        names = ["adagrad", "adam", "adamw", "lbfgs", "lion", "rmsprop", "rprop", "sgd"]
+        for made in (tune.choice, tune.ordinal, tune.grid_search):
+            for kind in (set, frozenset):
+                self.assertEqual(made(kind([3, None, *names, 0.5])), {made.__name__: [0.5, 3, *names, None]})
+
     def test_has_a_class_that_is_refused_in_one_line_and_so_are_bytes_and_tables(self):
         class Table:
             def __iter__(self):
