@@ -8,11 +8,15 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 from . import _space
 from ._kept_file import keep
+
+
+_POINTS_MAX = 10_000
 
 
 def from_optuna(
@@ -87,6 +91,8 @@ def _domain(name: str, distribution: Any) -> Any:
     if kind == "CategoricalDistribution":
         return _space.choice(list(distribution.choices))
     low, high, step, log = distribution.low, distribution.high, distribution.step, distribution.log
+    if step is not None and not log and not _is_multiple(low, step):
+        return _space.ordinal(_points(name, low, high, step))
     if kind == "FloatDistribution":
         if step is not None:
             return _space.quniform(low, high, step)
@@ -96,6 +102,24 @@ def _domain(name: str, distribution: Any) -> Any:
             return _space.lograndint(low, high + 1)
         return _space.randint(low, high + 1) if step == 1 else _space.qrandint(low, high, step)
     raise ValueError(f"from_optuna: {name} has a {kind}, which is not known here")
+
+
+def _is_multiple(low: float, step: float) -> bool:
+    return Decimal(str(low)) % Decimal(str(step)) == 0
+
+
+def _points(name: str, low: float, high: float, step: float) -> List[float]:
+    """3, 5, 7, 9: steps from low, where the domains with a `q` are of its multiples.
+
+    Computed as Optuna does, so that they equal what its trials have.
+    """
+    count = int((Decimal(str(high)) - Decimal(str(low))) / Decimal(str(step))) + 1
+    if count > _POINTS_MAX:
+        raise ValueError(
+            f"from_optuna: {name} has {count} points, which are no multiples of its step {step}; a space"
+            f" lists at most {_POINTS_MAX}: give the parameter a domain of your own"
+        )
+    return [min(i * step + low, high) for i in range(count)]
 
 
 def _copy(study: Any, folder: Path) -> Path:

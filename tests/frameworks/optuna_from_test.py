@@ -182,6 +182,8 @@ class FromStudy(unittest.TestCase):
             trial.suggest_float("drop", 0, 0.5, step=0.25)
             trial.suggest_int("width", 8, 32, step=8)
             trial.suggest_int("depth", 1, 3)
+            trial.suggest_int("kernel", 3, 9, step=2)
+            trial.suggest_float("keep", 0.1, 0.5, step=0.2)
             trial.suggest_int("units", 1, 100, log=True)
             trial.suggest_categorical("kind", ["adam", None, 2])
             return (x - 0.3) ** 2
@@ -193,6 +195,7 @@ class FromStudy(unittest.TestCase):
             "x": {"uniform": [0, 1]}, "optimizer": {"rate": {"loguniform": [0.001, 0.1]}},
             "drop": {"quniform": [0, 0.5, 0.25]}, "width": {"qrandint": [8, 32, 8]},
             "depth": {"randint": [1, 4]}, "units": {"lograndint": [1, 101]},
+            "kernel": {"ordinal": [3, 5, 7, 9]}, "keep": {"ordinal": [0.1, 0.2 + 0.1, 0.5]},
             "kind": {"choice": ["adam", None, 2]},
         })
         self.assertEqual((begun["metric"], begun["mode"]), ("value", "min"))
