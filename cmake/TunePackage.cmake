@@ -4,7 +4,7 @@
 #   bin/               links to those that people call
 #   share/man, share/bash-completion, share/zsh, share/fish, share/doc/tune
 #   lib/systemd/system the unit of a machine that is always a worker, whose user lib/sysusers.d names
-#   share/tune/        alerts for Prometheus, a board for Grafana, the schemas of space and cluster files
+#   share/tune/        alerts for Prometheus, a board for Grafana, an image, a head in Kubernetes, the schemas of space and cluster files
 #
 # Component `worker` is what a machine needs that runs trials; `tune` is everything else.
 
@@ -53,7 +53,7 @@ install(FILES ${texts}/completions/zsh DESTINATION share/zsh/vendor-completions 
 install(FILES ${texts}/completions/fish DESTINATION share/fish/vendor_completions.d RENAME tune.fish COMPONENT tune)
 install(FILES README.md DESTINATION share/doc/tune COMPONENT tune)
 install(DIRECTORY docs examples DESTINATION share/doc/tune COMPONENT tune USE_SOURCE_PERMISSIONS)
-install(DIRECTORY share/prometheus share/grafana share/container DESTINATION share/tune COMPONENT tune)
+install(DIRECTORY share/prometheus share/grafana share/container share/kubernetes DESTINATION share/tune COMPONENT tune)
 install(FILES ${texts}/space.schema.json ${texts}/cluster.schema.json DESTINATION share/tune/schema COMPONENT tune)
 # A machine that is always a worker.
 install(FILES share/systemd/tune-worker.service DESTINATION lib/systemd/system COMPONENT worker)
