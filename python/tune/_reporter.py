@@ -10,6 +10,7 @@ The protocol, lines of JSON over TUNE_SOCKET, one report at a time:
 from __future__ import annotations
 
 import json
+import math
 import operator
 import os
 import threading
@@ -50,6 +51,16 @@ class Reporter:
         self._last: Optional[int] = None  # The last iteration, once one was reported.
         self._is_stopped = False
         self._has_looked_back = False  # The program asked for what lies behind.
+        self._reported: Dict[str, float] = {}  # The last report.
+        self._extremes: Dict[str, Tuple[float, float]] = {}  # Least and greatest of each metric.
+
+    def reported(self) -> Dict[str, float]:
+        """What this process reported last of the trial; empty: nothing."""
+        return self._reported
+
+    def extremes(self, metric: str) -> Optional[Tuple[float, float]]:
+        """The least and the greatest value that it reported of the trial; None: it reported no number."""
+        return self._extremes.get(metric)
 
     def look_back(self) -> None:
         self._has_looked_back = True
@@ -99,6 +110,7 @@ class Reporter:
                 return None
             self._last = None
             self._is_stopped = self._has_looked_back = False
+            self._reported, self._extremes = {}, {}
         variables: Dict[str, str] = answer["trial"]
         return variables
 
@@ -115,13 +127,23 @@ class Reporter:
             raise Stop
         name = self._environ.get("TUNE_SOCKET")
         if not name:
-            return self._print(values, given, path)
+            iteration = self._print(values, given, path)
+            self._keep(values)
+            return iteration
         self._check_beginning(given)
         answer, self._last = _read_answer(self._ask(name, _encode(values, given, path)))
+        self._keep(values)
         if answer == "stop":
             self._is_stopped = True
             raise Stop
         return self._last
+
+    def _keep(self, values: Dict[str, float]) -> None:
+        self._reported = values
+        for name, value in values.items():
+            if math.isfinite(value):
+                low, high = self._extremes.get(name, (value, value))
+                self._extremes[name] = min(low, value), max(high, value)
 
     def _check_beginning(self, given: Optional[int]) -> None:
         """A program that begins anew would have its first values taken for those of later iterations."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import gc
 import inspect
-import math
 import os
 import random
 import sys
@@ -34,11 +33,6 @@ Saved = Union[str, "os.PathLike[str]", Callable[[Path], object], None]
 class Trial(Dict[str, Any]):
     """A trial's configuration, `trial["lr"]`, nested as in the space, with its calls beside it."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
-        super().__init__(config)
-        self._reported: Optional[Dict[str, float]] = None
-        self._curves: Dict[str, List[float]] = {}  # All reported values of each metric.
-
     def report(
         self,
         metrics: Optional[Mapping[str, object]] = None,
@@ -56,12 +50,7 @@ class Trial(Dict[str, Any]):
             path = self.folder / "checkpoint"
             checkpoint(path)
             checkpoint = path
-        values = {**(metrics or {}), **named}
-        iteration = tune.report(values, checkpoint=checkpoint, step=step)
-        self._reported = {name: as_number(name, value) for name, value in values.items()}
-        for name, number in self._reported.items():
-            self._curves.setdefault(name, []).append(number)
-        return iteration
+        return tune.report({**(metrics or {}), **named}, checkpoint=checkpoint, step=step)
 
     @property
     def number(self) -> int:
@@ -87,7 +76,7 @@ class Trial(Dict[str, Any]):
         return tune.iteration()
 
     def finish(self, returned: object, metrics: Sequence[str]) -> str:
-        """What the objective returned is one more report, unless it is the last one again.
+        """What the objective returned is one more report, unless it is the last one again, whoever made that.
 
         A note where a reader may take the returned value for the trial's, and another one counts.
         """
@@ -97,13 +86,11 @@ class Trial(Dict[str, Any]):
             return ""
         values = _named(returned, metrics)
         numbers = {name: as_number(name, value) for name, value in values.items()}
-        note = _worse_than_reported(numbers, self._curves, metrics)
-        if self._reported is None or any(
-            self._reported.get(name) != number for name, number in numbers.items()
-        ):
+        note = _worse_than_reported(numbers, metrics)
+        last = tune._reporter.reported()
+        if not last or any(last.get(name) != number for name, number in numbers.items()):
             self.report(values)
         return note
-
 
     def _report_all(self, reports: Generator[object, None, object], metrics: Sequence[str]) -> object:
         """What a generator yields are reports; what it returns behind them is given back."""
@@ -128,18 +115,16 @@ def _named(returned: object, names: Sequence[str]) -> Mapping[str, object]:
     return dict(zip(names, values))
 
 
-def _worse_than_reported(
-    returned: Mapping[str, float], curves: Mapping[str, Sequence[float]], metrics: Sequence[str]
-) -> str:
+def _worse_than_reported(returned: Mapping[str, float], metrics: Sequence[str]) -> str:
     """Optuna judges a trial by what its objective returns; here its best report counts."""
     mode = os.environ.get("TUNE_MODE")
     if len(metrics) != 1 or mode not in ("max", "min"):
         return ""
     name = metrics[0]
-    values = [value for value in curves.get(name, ()) if math.isfinite(value)]
-    if name not in returned or not values:
+    extremes = tune._reporter.extremes(name)
+    if name not in returned or extremes is None:
         return ""
-    best = max(values) if mode == "max" else min(values)
+    best = extremes[1] if mode == "max" else extremes[0]
     is_worse = returned[name] < best if mode == "max" else returned[name] > best
     if not is_worse:
         return ""

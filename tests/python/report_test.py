@@ -97,6 +97,18 @@ class WhatIsSent(unittest.TestCase):
                 self.assertEqual(len(runner.reports), 1)
 
 
+class WhatIsKept(unittest.TestCase):
+    def test_is_the_last_report_and_the_extremes_of_each_metric_until_the_next_trial(self):
+        with StandInRunner(lambda message, count: {"trial": {}} if "next" in message else go_on(message, count)) as runner:
+            reporter = Reporter(runner.environ)
+            self.assertEqual((reporter.reported(), reporter.extremes("loss")), ({}, None))
+            for loss in (3, 1, float("nan"), 2):
+                report(reporter, loss=loss)
+            self.assertEqual((reporter.reported(), reporter.extremes("loss")), ({"loss": 2}, (1, 3)))
+            reporter.next_trial()
+            self.assertEqual((reporter.reported(), reporter.extremes("loss")), ({}, None))
+
+
 class TheNextTrial(unittest.TestCase):
     def test_may_have_more_variables_than_a_report_has_answer(self):
         variables = {f"TUNE_PARAM_{number}": "x" * 100_000 for number in range(40)}

@@ -50,6 +50,12 @@ def that_reports(trial):
     return trial["x"] + 2
 
 
+def whose_callback_reports(trial):
+    for value in (3, 1, 2):
+        tune.report(value=value + trial["x"])  # As a framework's callback does.
+    return 2 + trial["x"]
+
+
 def that_returns_its_last(trial):
     for value in (3, 1, 2):
         trial.report(value=value + trial["x"])
@@ -188,16 +194,18 @@ class AnObjective(SweepCase):
             self.assertEqual([one["value"] for one in trial.reports], [x, x + 1])
 
     def test_that_returns_what_it_reported_last_has_reported_it_once(self):
-        self.assertEqual([trial.iterations for trial in self.run_sweep(that_reports)], [3, 3])
+        for objective in (that_reports, whose_callback_reports):
+            self.assertEqual([trial.iterations for trial in self.run_sweep(objective)], [3, 3], objective)
 
     def test_whose_returned_value_is_not_its_best_is_told_once(self):
-        sweep = self.run_sweep(that_returns_its_last, {"x": tune.choice(0, 0.5)}, samples=3, max_concurrent=1)
-        self.assertEqual([trial.value - trial.config["x"] for trial in sweep], [1, 1, 1])
-        returned = 2 + sweep.trials[0].config["x"]
-        self.assertIn(f"the objective returned value={returned:.6g}, and its best report, {returned - 1:.6g}, is what counts",
-                      self.told)
-        self.assertEqual(self.told.count("the objective returned"), self.told.count("more trials alike") + 1)
-        self.assertEqual(len(sweep.doubts), 1)
+        for objective in (that_returns_its_last, whose_callback_reports):
+            sweep = self.run_sweep(objective, {"x": tune.choice(0, 0.5)}, samples=3, max_concurrent=1)
+            self.assertEqual([trial.value - trial.config["x"] for trial in sweep], [1, 1, 1])
+            returned = 2 + sweep.trials[0].config["x"]
+            self.assertIn(f"the objective returned value={returned:.6g}, and its best report, {returned - 1:.6g}, is what counts",
+                          self.told)
+            self.assertEqual(self.told.count("the objective returned"), self.told.count("more trials alike") + 1)
+            self.assertEqual(len(sweep.doubts), 1)
         for quiet, mode in ((that_reports, "max"), (number, "min"), (that_reports_under_another_name, "min")):
             sweep = self.run_sweep(quiet, mode=mode)
             self.assertEqual(sweep.doubts, [], quiet)
