@@ -138,6 +138,7 @@ class Head:
 
         `python`: what runs the function there; by default "python3" of the worker's PATH.
         """
+        _objective.check_begins("head.run")
         if objective is None or isinstance(objective, str):
             raise _objective.ObjectiveError(
                 f"objective: read {objective!r}, expected a function, or a trainable as a space file has it"

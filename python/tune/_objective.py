@@ -30,6 +30,8 @@ from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 from ._kept_file import keep
 
 _MAIN = "__tune_main__"  # What a script that holds the function is named in a trial.
+_GUARD = 'write it under  if __name__ == "__main__":  or pip install cloudpickle'
+_is_loading = False  # This process is a trial that imports what holds its function.
 
 
 class ObjectiveError(TypeError):
@@ -60,7 +62,22 @@ def store(objective: Callable[..., Any], folder: Path, *, elsewhere: bool = Fals
 
 
 def load(path: Path) -> Callable[..., Any]:
-    """What `store` wrote. Any error of the modules that it imports."""
+    """What `store` wrote. Any error of the modules that it imports; ObjectiveError: they begin a sweep."""
+    global _is_loading
+    _is_loading = True
+    try:
+        return _load(path)
+    finally:
+        _is_loading = False
+
+
+def check_begins(call: str) -> None:
+    """ObjectiveError: `call`, which begins a sweep, is made by a trial that imports its function's file."""
+    if _is_loading:
+        raise ObjectiveError(f"objective: {call} runs in each trial, too, which imports this file: {_GUARD}")
+
+
+def _load(path: Path) -> Callable[..., Any]:
     line, body = path.read_bytes().split(b"\n", 1)
     head = json.loads(line)
     folder = path.resolve().parent.parent
@@ -129,11 +146,17 @@ def _encode(objective: Callable[..., Any]) -> Tuple[Dict[str, Any], bytes]:
     return {"how": "source", "name": name}, _source(objective).encode()
 
 
+_CODE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.For, ast.While, ast.With, ast.Try)
+
+
 def _check_guard(script: Path) -> None:
-    """A script that begins a sweep wherever it is imported would begin one in each trial."""
+    """A script that begins a sweep wherever it is imported would begin one in each trial.
+
+    What is not seen here, such as a call within `main()`, the first trial says (`check_begins`).
+    """
     tree = ast.parse(script.read_text(encoding="utf-8"))
     for statement in tree.body:
-        is_code = isinstance(statement, (ast.Expr, ast.Assign, ast.For, ast.While, ast.With))
+        is_code = isinstance(statement, _CODE)
         for node in ast.walk(statement) if is_code else ():
             if not isinstance(node, ast.Call):
                 continue
@@ -141,8 +164,7 @@ def _check_guard(script: Path) -> None:
             if called in ("tune.run", "tune.resume"):
                 raise ObjectiveError(
                     f"{script.name}:{node.lineno}: {called} would run in each trial, too, which"
-                    ' imports this file: write it under  if __name__ == "__main__":  or pip'
-                    " install cloudpickle"
+                    f" imports this file: {_GUARD}"
                 )
 
 

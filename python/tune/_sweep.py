@@ -427,6 +427,7 @@ def run(
     goes on. Raises `TuneError` when the sweep cannot begin or was interrupted (the text says what is wrong),
     `SweepError` when it has ended and no trial has a value, KeyboardInterrupt after Ctrl-C.
     """
+    _objective.check_begins("tune.run")
     folder, db = existing(folder), database(db)
     if objective is None:
         raise _objective.ObjectiveError(
@@ -460,6 +461,7 @@ def resume(
 
     `samples` is its new total; `errored` gives trials that failed another chance. Errors as of `run`.
     """
+    _objective.check_begins("tune.resume")
     db = database(db)
     name = _name(name) or _to_resume(db)
     samples = plain(samples, "samples")  # NumPy's integer, too.
