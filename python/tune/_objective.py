@@ -14,6 +14,7 @@ Thread rule: any thread.
 from __future__ import annotations
 
 import ast
+import dis
 import hashlib
 import importlib
 import inspect
@@ -170,6 +171,8 @@ def _check_guard(script: Path) -> None:
 
 # ---- by source, for notebooks without cloudpickle
 
+_LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")  # The last one from Python 3.12.
+
 
 def _source(objective: Callable[..., Any]) -> str:
     """Its definition and those of what it uses."""
@@ -185,11 +188,8 @@ def _add(name: str, value: Any, lines: List[str], done: Set[str]) -> None:
     if isinstance(value, types.ModuleType):
         lines.append(f"import {value.__name__} as {name}")
     elif isinstance(value, (types.FunctionType, type)) and value.__module__ == "__main__":
-        code = _text_of(name, value)
-        for used, what in _globals_of(value):
-            _add(used, what, lines, done)
-        lines.append(code)
-    elif isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)):
+        _add_definition(name, value, lines, done)
+    elif isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)) and value.__module__:
         lines.append(f"from {value.__module__} import {value.__name__} as {name}")
     elif _is_literal(value):
         lines.append(f"{name} = {value!r}")
@@ -198,6 +198,28 @@ def _add(name: str, value: Any, lines: List[str], done: Set[str]) -> None:
             f"objective: it uses {name}, a {type(value).__name__}, which another process does not"
             " have; make it inside of the function, or pip install cloudpickle"
         )
+
+
+def _add_definition(name: str, value: Any, lines: List[str], done: Set[str]) -> None:
+    own = value.__name__
+    if own != name and vars(sys.modules["__main__"]).get(own) is value:
+        _add(own, value, lines, done)
+        lines.append(f"{name} = {own}")
+        return
+    text = _text_of(name, value)
+    try:
+        code = compile(text, name, "exec")
+    except SyntaxError:
+        code = None
+    if code is None or not {name, own} & set(code.co_names):
+        raise ObjectiveError(
+            f"objective: the source of {name} does not define it; define it with def, or pip install cloudpickle"
+        )
+    for used, what in _globals_of(code):
+        _add(used, what, lines, done)
+    lines.append(text)
+    if name not in code.co_names:
+        lines.append(f"{name} = {own}")
 
 
 def _text_of(name: str, value: Any) -> str:
@@ -215,19 +237,19 @@ def _text_of(name: str, value: Any) -> str:
         ) from error
 
 
-def _globals_of(value: Any) -> List[Tuple[str, Any]]:
-    functions = [value] if isinstance(value, types.FunctionType) else [
-        member for member in vars(value).values() if isinstance(member, types.FunctionType)
-    ]
+def _globals_of(code: types.CodeType) -> List[Tuple[str, Any]]:
+    """What a definition uses when it is made (decorators, defaults, bases) and when it is called."""
     names: Set[str] = set()
-    for function in functions:
-        _collect(function.__code__, names)
+    _collect(code, names)
     around = vars(sys.modules["__main__"])
-    return [(name, around[name]) for name in sorted(names) if name in around]
+    return [(name, around[name]) for name in sorted(names) if name in around and not name.startswith("__")]
 
 
 def _collect(code: types.CodeType, names: Set[str]) -> None:
-    names.update(code.co_names)
+    """Without those of attributes."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in _LOADS:
+            names.add(instruction.argval)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             _collect(constant, names)

@@ -1,9 +1,13 @@
 """A Python function on its way into a trial: `tune._objective`."""
 
 import json
+import linecache
+import sys
 import tempfile
+import types
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import tune
 from tune import _objective
@@ -49,6 +53,34 @@ class AScript(unittest.TestCase):
             self.write(BEGINS.format(begins))
             with self.assertRaisesRegex(tune.ObjectiveError, "^study.py:[56]: tune.run would run in each trial, too"):
                 _objective._check_guard(self.folder / "study.py")
+
+
+class ANotebooksFunctionWithoutCloudpickle(unittest.TestCase):
+    def in_trial(self, cell):
+        """What a trial has of `objective`, which a cell of this text defines."""
+        main = types.ModuleType("__main__")
+        lines = (len(cell), None, cell.splitlines(True), "<cell>")
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(linecache.cache, {"<cell>": lines}), \
+                mock.patch.object(_objective, "_cloudpickle", lambda: None):
+            with mock.patch.dict(sys.modules, {"__main__": main}):
+                exec(compile(cell, "<cell>", "exec"), vars(main))
+                kept = _objective.store(main.objective, Path(folder))
+            return _objective.load(kept)
+
+    def test_comes_with_what_its_definition_uses(self):
+        for cell in (
+            "TIMES = 2\ndef objective(trial, times=TIMES):\n    return trial['x'] * times\n",
+            "def noted(f):\n    f.note = 2\n    return f\n@noted\ndef objective(trial):\n    return trial['x'] * objective.note\n",
+            "def twice(x):\n    return 2 * x\nh = twice\ndef objective(trial):\n    return h(trial['x'])\n",
+            "def twice(x):\n    return 2 * x\nh = twice\ndel twice\ndef objective(trial):\n    return h(trial['x'])\n",
+            "lock = __import__('threading').Lock()\ndef objective(trial):\n    import types\n"
+            "    return types.SimpleNamespace(lock=2).lock * trial['x']\n",
+        ):
+            self.assertEqual(self.in_trial(cell)({"x": 3}), 6, cell)
+
+    def test_that_uses_what_has_no_source_is_told_before_anything_starts(self):
+        with self.assertRaisesRegex(tune.ObjectiveError, "it uses draw, a builtin_function_or_method, which another process does not have"):
+            self.in_trial("import random\ndraw = random.random\ndef objective(trial):\n    return draw()\n")
 
 
 if __name__ == "__main__":
