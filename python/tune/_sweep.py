@@ -444,8 +444,8 @@ def run(
             seed=seed, max_concurrent=max_concurrent, cpus=cpus, gpus=gpus, listen=listen
         ) + labels_of(note, tags)
         _check(arguments, file.name)
-        # The space is read before the name is printed.
-        return _conduct([*arguments, "--print-name"], None, db)
+        # The space is read before the name is printed; the file would stay where we are killed.
+        return _conduct([*arguments, "--print-name"], None, db, begun=file.close)
 
 
 def resume(
@@ -563,7 +563,10 @@ def in_spec(text: str, file: str) -> str:
     return f"{'.'.join(path)}: {rest}" if len(path) > 1 else rest
 
 
-def _conduct(arguments: Sequence[str], name: Optional[str], db: PathLike) -> Sweep:
+def _conduct(
+    arguments: Sequence[str], name: Optional[str], db: PathLike, begun: Callable[[], object] = lambda: None
+) -> Sweep:
+    """`begun` is called once the program has told the sweep's name."""
     display = Display.choose()
     process = _program.start(arguments, stderr=display.stderr)
     assert process.stdout is not None
@@ -575,6 +578,7 @@ def _conduct(arguments: Sequence[str], name: Optional[str], db: PathLike) -> Swe
             if sweep is None and summary is None:
                 line = process.stdout.readline().strip()
                 sweep = Sweep(line, db) if line else None
+                begun()
             summary = summary or _program.Reading(process.stdout)
             display.follow(process, sweep)
             status = process.wait()

@@ -77,7 +77,7 @@ class ASweep(WithAStandIn):
             'case "$*" in\n'
             "*--dry-run*) exit 0;;\n"
             f"run*) echo mine; {end};;\n"
-            "*given_up*) echo '[{\"given_up\": \"no worker could take gpu: 4\"}]';;\n"
+            f"*given_up*) ls -A {self.folder} > {self.folder}/listed; echo '[{{\"given_up\": \"no worker could take gpu: 4\"}}]';;\n"
             "*) echo '[]';;\n"
             "esac\n"
         )
@@ -89,6 +89,10 @@ class ASweep(WithAStandIn):
         told = "mine was interrupted (tune ended {}); tune.resume('mine') goes on"
         self.assertEqual(self.run_until("kill -KILL $$"), told.format("by signal 9"))
         self.assertEqual(self.run_until("exit 143"), told.format("with status 143"))
+
+    def test_has_no_file_of_its_own_in_the_folder_while_it_runs(self):
+        self.run_until("exit 3")
+        self.assertEqual((self.folder / "listed").read_text(), "listed\ntune\n")
 
     def test_that_no_worker_could_take_is_told_as_given_up(self):
         told = "mine is given up: no worker could take gpu: 4; tune.resume('mine') tries it again"

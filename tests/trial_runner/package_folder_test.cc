@@ -82,6 +82,7 @@ TEST_F(PackageFolder, LeavesOutWhatASweepWritesThere) {
   fs::create_directories(From("sub/__pycache__"));
   fs::create_directories(From(".git/objects"));
   mkfifo(From("pipe").c_str(), 0600);
+  Write(".tune-k3x_9w2a.json", "{}");
   EXPECT_EQ(Name(), name);
 
   // By its content, whatever it is called; and its artifacts, whatever became of it.

@@ -89,6 +89,11 @@ bool IsNamedAsCredentials(const std::string& path) {
 // Names in one folder and what they are; sorted.
 using Names = std::map<std::string, fs::file_type>;
 
+// A space file that the Python module writes for one `tune run`, under a new name each time.
+bool IsSpaceFileOfPython(const std::string& name) {
+  return name.starts_with(".tune-") && name.ends_with(".json");
+}
+
 // Databases with their journals and locks, and all artifacts: they change while a sweep runs, and
 // the tuner's keys lie among the artifacts, also of a database that is gone or elsewhere.
 void LeaveOutOurs(const std::string& folder, Names& names) {
@@ -104,7 +109,9 @@ void LeaveOutOurs(const std::string& folder, Names& names) {
       names.erase(database + suffix);
     }
   }
-  std::erase_if(names, [](const auto& entry) { return entry.first.ends_with(".artifacts"); });
+  std::erase_if(names, [](const auto& entry) {
+    return entry.first.ends_with(".artifacts") || IsSpaceFileOfPython(entry.first);
+  });
 }
 
 class Packer {

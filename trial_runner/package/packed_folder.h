@@ -1,10 +1,11 @@
 // Packing a folder (package_format.h), or only naming what is in it.
 //
-// Left out: what .tuneignore lists; `.git` and `__pycache__`; each `*.artifacts`; databases of
-// ours, whatever their names, and those that are in use, with what lies beside them; what is
-// neither file, folder nor link; files that hold a join token, which are the kept output of a
-// tuner; and the file that is this process's standard output or standard error. Two processes that
-// pack the same folder so agree on its name, though a sweep runs in it.
+// Left out: what .tuneignore lists; `.git` and `__pycache__`; each `*.artifacts`; each
+// `.tune-*.json`, a space file of the Python module; databases of ours, whatever their names, and
+// those that are in use, with what lies beside them; what is neither file, folder nor link; files
+// that hold a join token, which are the kept output of a tuner; and the file that is this process's
+// standard output or standard error. Two processes that pack the same folder so agree on its name,
+// though a sweep runs in it.
 //
 // What holds a private key, or the value of a secret, is never packed: it would lie on every
 // machine that joins.
