@@ -106,6 +106,7 @@ class SearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         _check_names(self.estimator, space)
         samples, algorithm = self.n_iter, self.search
         if samples is None:
+            space = {name: _as_choice(domain) for name, domain in space.items()}
             samples, algorithm = _count(space), "grid"
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         splits = list(splitter.split(X, y, groups))  # Drawn once: all candidates have the same.
@@ -356,7 +357,7 @@ def _space_of(space: Mapping[str, Any]) -> Tuple[Dict[str, Any], Dict[str, Dict[
             continue
         values = list(domain)
         values = [value.item() if isinstance(value, numpy.generic) else value for value in values]
-        if all(isinstance(value, _PLAIN) for value in values):
+        if all(_is_plain(value) for value in values):
             made[name] = choice(values)
             continue
         texts = [str(value) for value in values]
@@ -365,6 +366,18 @@ def _space_of(space: Mapping[str, Any]) -> Tuple[Dict[str, Any], Dict[str, Dict[
         objects[name] = dict(zip(texts, values))
         made[name] = choice(texts)
     return made, objects
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a space can hold it: numbers there are finite."""
+    return isinstance(value, _PLAIN) and not (isinstance(value, float) and not numpy.isfinite(value))
+
+
+def _as_choice(domain: Any) -> Any:
+    """A grid_search, which a space runs `samples` times, as a list of which each value is taken once."""
+    if not isinstance(domain, Domain) or "grid_search" not in domain:
+        return domain
+    return Domain({"choice" if key == "grid_search" else key: value for key, value in domain.items()})
 
 
 def _restored(config: Mapping[str, Any], objects: Mapping[str, Mapping[str, Any]]) -> Dict[str, Any]:
@@ -386,7 +399,7 @@ def _check_names(estimator: Any, space: Mapping[str, Any]) -> None:
 def _count(space: Mapping[str, Any]) -> int:
     count = 1
     for name, domain in space.items():
-        if isinstance(domain, Domain):
+        if isinstance(domain, Domain) and "const" not in domain:
             options = domain.get("choice") or domain.get("ordinal")
             if options is None:
                 raise ValueError(f"n_iter: None tries each combination, and {name} has no list of values")

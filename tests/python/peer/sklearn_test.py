@@ -200,6 +200,25 @@ class Searches(unittest.TestCase):
         self.assertEqual([trial.status for trial in found.sweep_.trials], ["ERROR"] * 10 + ["TERMINATED"] * 10)
         self.assertEqual((len(found.cv_results_["params"]), found.best_params_["penalty"]), (20, "l2"))
 
+    def test_a_list_may_hold_what_is_not_finite(self):
+        import numpy
+        from sklearn.impute import SimpleImputer
+        from sklearn.pipeline import make_pipeline
+        from sklearn.svm import SVC
+
+        name = "simpleimputer__missing_values"
+        found = self.search(make_pipeline(SimpleImputer(), SVC()), {name: [numpy.nan, -1.0]}, n_iter=None)
+        self.assertEqual([str(params[name]) for params in found.cv_results_["params"]], ["nan", "-1.0"])
+        self.assertFalse(numpy.isnan(found.cv_results_["mean_test_score"]).any())
+
+    def test_each_combination_is_one_of_grid_search_and_constants_too(self):
+        from sklearn.svm import SVC
+
+        space = {"C": tune.grid_search(0.1, 1, 10), "kernel": tune.const("rbf"), "gamma": [0.1, 1]}
+        found = self.search(SVC(), space, n_iter=None)
+        tried = [(params["C"], params["kernel"], params["gamma"]) for params in found.cv_results_["params"]]
+        self.assertEqual(sorted(tried), [(c, "rbf", gamma) for c in (0.1, 1, 10) for gamma in (0.1, 1)])
+
     def test_a_list_of_grids_is_refused(self):
         from sklearn.svm import SVC
 
