@@ -1,4 +1,4 @@
-"""For XGBoost, from 1.3: `xgboost.train`, `xgboost.cv` and the estimators like XGBClassifier.
+"""For XGBoost, from 1.4: `xgboost.train`, `xgboost.cv` and the estimators like XGBClassifier.
 
     from tune.xgboost import ReportCallback
 
