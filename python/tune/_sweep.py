@@ -515,12 +515,15 @@ def _path(name: str, value: PathLike) -> Path:
 
 
 def _present(stored: str, db: Path, sweep: str, trial: int) -> Path:
-    """Where a stored path of a trial's is now: a database may be moved with its artifacts (tuner/artifact_path.h)."""
+    """Where a stored path of a trial's is now: a database may be moved with its artifacts (tuner/artifact_path.h),
+    or copied without them."""
     within = f"/{sweep}/{trial}/"
     begin = stored.rfind(within)
     if begin < 0 or "/../" in stored or stored.endswith("/.."):
         return Path(stored)
-    return Path(os.path.splitext(os.path.abspath(db))[0] + ".artifacts" + stored[begin:])
+    present = Path(os.path.splitext(os.path.abspath(db))[0] + ".artifacts" + stored[begin:])
+    only_stayed = not present.exists() and os.path.exists(stored)
+    return Path(stored) if only_stayed else present
 
 
 def existing(folder: PathLike) -> Path:

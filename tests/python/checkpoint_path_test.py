@@ -36,6 +36,12 @@ class ACheckpoint(unittest.TestCase):
             found = trial_with(str(stored), self.folder / "tune.db").checkpoint
             self.assertEqual(found, folder / "data/model.pt")
 
+    def test_is_found_where_it_stayed_when_the_database_alone_was_copied(self):
+        folder = self.folder / "tune.artifacts/mnist/3/checkpoint_000001"
+        folder.mkdir(parents=True)
+        (folder / "manifest.json").write_text("{}")
+        self.assertEqual(trial_with(str(folder), self.folder / "look/look.db").checkpoint, folder)
+
     def test_of_a_heads_sweep_is_found_on_the_heads_own_machine(self):
         folder = self.folder / "lab.artifacts/mnist/3/checkpoint_000001"
         folder.mkdir(parents=True)
