@@ -148,6 +148,6 @@ def __getattr__(name: str) -> Any:
     if name in _ROOM_OF:
         return getattr(importlib.import_module("." + _ROOM_OF[name], __name__), name)
     # tune.lightning and its like need their framework: they are loaded when they are asked for.
-    if name in ("keras", "lightning", "transformers"):
+    if name in ("catboost", "keras", "lightgbm", "lightning", "sklearn", "transformers", "xgboost"):
         return importlib.import_module("." + name, __name__)
     raise AttributeError(f"module 'tune' has no attribute {name!r}")

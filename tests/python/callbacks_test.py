@@ -469,5 +469,17 @@ class WithoutTheFramework(unittest.TestCase):
             tune.torch
 
 
+class TheModule(unittest.TestCase):
+    def test_has_each_package_that_needs_a_framework_when_it_is_asked_for(self):
+        names = ("catboost", "keras", "lightgbm", "lightning", "sklearn", "transformers", "xgboost")
+        for name in names:
+            made = module("tune." + name)
+            with mock.patch.dict(sys.modules, {"tune." + name: made}), mock.patch.dict(vars(tune)):
+                vars(tune).pop(name, None)
+                self.assertIs(getattr(tune, name), made)
+        with self.assertRaises(AttributeError):
+            tune.pytorch
+
+
 if __name__ == "__main__":
     unittest.main()
