@@ -475,7 +475,12 @@ def resume(
 def load(name: Optional[str] = None, *, db: Optional[PathLike] = None) -> Sweep:
     """A sweep of a database, by default the latest. TuneError: there is none."""
     db = database(db)
-    return Sweep(_name(name) or _latest(db), db)
+    named = _name(name)
+    if not named:
+        return Sweep(_latest(db), db)
+    sweep = Sweep(named, db)
+    sweep._status()  # TuneError: it is not there.
+    return sweep
 
 
 def database(db: Optional[PathLike]) -> Path:

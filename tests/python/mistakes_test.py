@@ -74,7 +74,7 @@ class AMistake(SweepCase):
             tune.load()
         self.run_sweep(number)
         with self.assertRaisesRegex(tune.TuneError, "no sweep is named 'other'"):
-            tune.load("other").trials
+            tune.load("other")
 
 
 if __name__ == "__main__":

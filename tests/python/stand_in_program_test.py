@@ -99,6 +99,12 @@ class ASweep(WithAStandIn):
         self.assertEqual(self.run_until("exit 3"), told)
 
 
+    def test_that_is_not_there_is_told_when_it_is_loaded(self):
+        self.stand_in("#!/bin/sh\necho \"tune: tune.db: no sweep is named 'other'\" >&2\nexit 2\n")
+        with self.assertRaisesRegex(tune.TuneError, "no sweep is named 'other'"):
+            tune.load("other")
+
+
 class ASweepOfAHead(WithAStandIn):
     def test_in_a_notebook_is_waited_for_while_the_head_does_not_answer(self):
         """The table's first drawing fails, and lets `tune attach` end."""
