@@ -85,6 +85,11 @@ def _load(path: Path) -> Callable[..., Any]:
     known = [str(folder / entry) for entry in head["sys_path"]]  # An absolute one stays what it is.
     sys.path += [entry for entry in known if entry not in sys.path]
     if head["how"] == "pickle":
+        if head.get("python", _version()) != _version():
+            raise ObjectiveError(
+                f"objective: it came from Python {head['python']} and holds code of that version alone, and {sys.executable}"
+                f" is Python {_version()}: name one of that version here (head.run(..., python=\"python{head['python']}\"))"
+            )
         return pickle.loads(body)  # type: ignore[no-any-return]
     if head["how"] == "source":
         names: Dict[str, Any] = {"__name__": _MAIN}
@@ -93,6 +98,10 @@ def _load(path: Path) -> Callable[..., Any]:
     if head["how"] == "script":
         return _inner(runpy.run_path(str(folder / head["script"]), run_name=_MAIN), head["name"])
     return _inner(vars(importlib.import_module(head["module"])), head["name"])
+
+
+def _version() -> str:
+    return f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
 def _within(folder: Path, path: str) -> str:
@@ -125,7 +134,10 @@ def _encode(objective: Callable[..., Any]) -> Tuple[Dict[str, Any], bytes]:
     cloudpickle = _cloudpickle()
     if cloudpickle is not None:
         try:
-            return {"how": "pickle"}, cloudpickle.dumps(objective)
+            body = cloudpickle.dumps(objective)
+            # Code of Python is of one version of it; an importable function goes by its name.
+            head = {"how": "pickle", "python": _version()} if b"CodeType" in body else {"how": "pickle"}
+            return head, body
         except Exception as error:
             raise ObjectiveError(
                 f"objective: it cannot be pickled ({type(error).__name__}: {error}); open files,"

@@ -4,6 +4,7 @@ import json
 import linecache
 import sys
 import tempfile
+import textwrap
 import types
 import unittest
 from pathlib import Path
@@ -53,6 +54,30 @@ class AScript(unittest.TestCase):
             self.write(BEGINS.format(begins))
             with self.assertRaisesRegex(tune.ObjectiveError, "^study.py:[56]: tune.run would run in each trial, too"):
                 _objective._check_guard(self.folder / "study.py")
+
+
+@unittest.skipUnless(_objective._cloudpickle(), "there is no cloudpickle")
+class AFunctionByValue(unittest.TestCase):
+    def stored(self, objective):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        return _objective.store(objective, Path(scratch.name))
+
+    def test_is_refused_by_a_python_of_another_version(self):
+        kept = self.stored(lambda trial: trial["x"])
+        self.assertEqual(_objective.load(kept)({"x": 3}), 3)
+        with mock.patch.object(_objective, "_version", lambda: "2.7"):
+            with self.assertRaises(tune.ObjectiveError) as caught:
+                _objective.load(kept)
+        here = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        told = str(caught.exception)
+        self.assertTrue(told.startswith(f"objective: it came from Python {here} and holds code of that version alone, and "), told)
+        self.assertIn(f' is Python 2.7: name one of that version here (head.run(..., python="python{here}"))', told)
+
+    def test_that_is_importable_is_taken_by_any_version(self):
+        kept = self.stored(textwrap.dedent)
+        with mock.patch.object(_objective, "_version", lambda: "2.7"):
+            self.assertIs(_objective.load(kept), textwrap.dedent)
 
 
 class ANotebooksFunctionWithoutCloudpickle(unittest.TestCase):
