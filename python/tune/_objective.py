@@ -72,6 +72,32 @@ def load(path: Path) -> Callable[..., Any]:
         _is_loading = False
 
 
+def stand_for_main(objective: Callable[..., Any]) -> Dict[str, Any]:
+    """What the function's script or notebook defines, which pickle finds by name from here on; empty: nothing."""
+    around = getattr(objective, "__globals__", {})
+    name = around.get("__name__")
+    if name not in ("__main__", _MAIN):
+        return {}
+    names = {one: value for one, value in around.items() if not one.startswith("__")}
+    module = types.ModuleType(name)
+    vars(module).update(names)
+    # By this a process that is not forked finds the program that it belongs to.
+    module.__spec__ = sys.modules["__main__"].__spec__
+    sys.modules[name] = module
+    return names
+
+
+def main_again(file: str) -> Dict[str, Any]:
+    """The same, in a process of multiprocessing that the objective starts and that is not forked.
+
+    Where the function cannot be had, the process does without: it may need nothing of it.
+    """
+    try:
+        return stand_for_main(load(Path(file)))
+    except Exception:
+        return {}
+
+
 def check_begins(call: str) -> None:
     """ObjectiveError: `call`, which begins a sweep, is made by a trial that imports its function's file."""
     if _is_loading:

@@ -185,6 +185,7 @@ def _left_at_work(threads: Set[int], processes: Set[int]) -> List[str]:
 def main() -> None:
     _, file, *metrics = sys.argv
     objective = _objective.load(Path(file))
+    _objective.stand_for_main(objective)
     folder = os.getcwd()
     environ = {name: value for name, value in os.environ.items() if not name.startswith("TUNE_")}
     while True:
@@ -211,4 +212,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    _self = sys.modules["__main__"]  # Stays, whatever stands for it.
     main()
+elif __name__ == "__mp_main__" and len(sys.argv) > 1:
+    globals().update(_objective.main_again(sys.argv[1]))

@@ -2,6 +2,8 @@
 
 import json
 import linecache
+import os
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -13,6 +15,8 @@ from unittest import mock
 import tune
 from tune import _objective
 
+PYTHON_FOLDER = str(Path(__file__).resolve().parents[2] / "python")
+
 BEGINS = """
 import tune
 def objective(trial):
@@ -20,6 +24,51 @@ def objective(trial):
 {}
 """
 HOW = 'objective, {"x": 1}, metric="value", mode="min"'
+
+
+# Each of its processes ends with a number that it reads of an object of the script's.
+STARTS = """
+import multiprocessing, sys
+{}
+import tune
+from tune import _objective
+from pathlib import Path
+
+class Data:
+    status = 3
+
+def worker(data):
+    sys.exit(data.status)
+
+def objective(trial):
+    processes = [multiprocessing.get_context(how).Process(target=worker, args=(Data(),))
+                 for how in ("spawn", "forkserver", "fork")]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    return sum(process.exitcode for process in processes)
+
+if __name__ == "__main__":
+    print(_objective.store(objective, Path.cwd()))
+"""
+
+
+class AnObjectivesOwnProcess(unittest.TestCase):
+    def test_has_what_the_script_defines_however_it_is_started(self):
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("TUNE_")}
+        environ.update(PYTHONPATH=PYTHON_FOLDER, PYTHONDONTWRITEBYTECODE="1")
+        for hidden in ("", "sys.modules['cloudpickle'] = sys.modules['joblib'] = None"):
+            with tempfile.TemporaryDirectory() as folder:
+                Path(folder, "study.py").write_text(STARTS.format(hidden))
+
+                def run(*words):
+                    done = subprocess.run([sys.executable, *words], cwd=folder, env=environ, capture_output=True, text=True, timeout=120)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    return done.stdout
+
+                kept = run("study.py").strip()
+                self.assertEqual(run("-m", "tune._trial", kept, "value"), "report 1: value=9\n")
 
 
 class AScript(unittest.TestCase):
