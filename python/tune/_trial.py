@@ -33,6 +33,8 @@ Saved = Union[str, "os.PathLike[str]", Callable[[Path], object], None]
 class Trial(Dict[str, Any]):
     """A trial's configuration, `trial["lr"]`, nested as in the space, with its calls beside it."""
 
+    _suffixed: Optional[Path] = None  # Where a function that adds a suffix to its path has written.
+
     def report(
         self,
         metrics: Optional[Mapping[str, object]] = None,
@@ -44,13 +46,28 @@ class Trial(Dict[str, Any]):
     ) -> int:
         """As `tune.report`. A checkpoint may be a function too, which saves to the path it is given:
 
-        trial.report(val_accuracy=accuracy, checkpoint=model.save)
+            trial.report(val_accuracy=accuracy, checkpoint=lambda path: torch.save(model.state_dict(), path))
+
+        The path has no suffix; "checkpoint.zip" of a function that adds one is found.
         """
         if callable(checkpoint):
-            path = self.folder / "checkpoint"
-            checkpoint(path)
-            checkpoint = path
+            checkpoint = self._save(checkpoint)
         return tune.report({**(metrics or {}), **named}, checkpoint=checkpoint, step=step)
+
+    def _save(self, save: Callable[[Path], object]) -> Path:
+        path = self.folder / "checkpoint"
+        before = _stamps_beside(path)
+        save(path)
+        if path.exists():
+            return path
+        made = [one for one, stamp in _stamps_beside(path).items() if before.get(one) != stamp]
+        if not made and self._suffixed is not None and self._suffixed.exists():
+            return self._suffixed  # Written again, within a tick of the file system's clock.
+        if len(made) != 1:
+            wrote = f"; it wrote {', '.join(one.name for one in made)}" if made else ""
+            raise ValueError(f"checkpoint: the function wrote no {path}{wrote}")
+        self._suffixed = made[0]
+        return made[0]
 
     @property
     def number(self) -> int:
@@ -100,6 +117,15 @@ class Trial(Dict[str, Any]):
             except StopIteration as end:
                 return end.value
             self.report(_named(values, metrics))
+
+
+def _stamps_beside(path: Path) -> Dict[Path, object]:
+    """Of the path with a suffix more: what tells that something was written there."""
+    stamps: Dict[Path, object] = {}
+    for one in sorted(path.parent.glob(path.name + ".*")):
+        status = one.stat()
+        stamps[one] = status.st_ino, status.st_mtime_ns, status.st_size
+    return stamps
 
 
 def _named(returned: object, names: Sequence[str]) -> Mapping[str, object]:

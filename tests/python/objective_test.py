@@ -71,6 +71,44 @@ class AnObjectivesOwnProcess(unittest.TestCase):
                 self.assertEqual(run("-m", "tune._trial", kept, "value"), "report 1: value=9\n")
 
 
+class ASavingFunction(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+        for name, stand_in in (("folder", lambda: self.folder), ("report", self.report)):
+            patch = mock.patch.object(tune, name, stand_in)
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.reported = []
+
+    def report(self, metrics, checkpoint, step):
+        self.reported.append((checkpoint.name, checkpoint.read_text()))
+        return len(self.reported)
+
+    def test_may_add_a_suffix_to_its_path(self):
+        (self.folder / "checkpoint.json").write_text("mine")
+        trial = tune.Trial({})
+        for text in ("1", "2", "3"):
+            trial.report(loss=1, checkpoint=lambda path, text=text: path.with_suffix(".zip").write_text(text))
+        self.assertEqual(self.reported, [("checkpoint.zip", "1"), ("checkpoint.zip", "2"), ("checkpoint.zip", "3")])
+        trial = tune.Trial({})  # After a retry.
+        trial.report(loss=1, checkpoint=lambda path: path.with_suffix(".zip").write_text("four"))
+        trial.report(loss=1, checkpoint=lambda path: path.write_text("plain"))
+        self.assertEqual(self.reported[3:], [("checkpoint.zip", "four"), ("checkpoint", "plain")])
+
+    def test_that_writes_elsewhere_is_told_where_it_should(self):
+        def two(path):
+            path.with_suffix(".a").write_text("")
+            path.with_suffix(".b").write_text("")
+
+        wrong = f"checkpoint: the function wrote no {self.folder}/checkpoint"
+        for save, told in ((two, wrong + "; it wrote checkpoint.a, checkpoint.b"), (lambda path: None, wrong)):
+            with self.assertRaises(ValueError) as caught:
+                tune.Trial({}).report(loss=1, checkpoint=save)
+            self.assertEqual(str(caught.exception), told)
+
+
 class AScript(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
