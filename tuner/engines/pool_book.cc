@@ -276,6 +276,7 @@ void PoolBook::OnJoined(WorkerRequest& request, Instant now) {
   if (!request.started_at) request.started_at = now;
   is_changed_ = is_changed_ || request.may_appear;
   request.may_appear = false;
+  request.is_awaited = false;
   request.reason.clear();
   request.unneeded_since.reset();
 }
@@ -306,12 +307,18 @@ void PoolBook::Follow(WorkerRequest& request, JoinedWorker& worker, Instant now)
   const bool is_late =
       request.state == RequestState::kReturning && !is_closing_ && !worker.is_leaving;
   if (!IsOpen(request) && !is_late) return;
+  const bool is_awaited = request.is_awaited;
   OnJoined(request, now);
   worker.unneeded_since.reset();
   PoolRecord& pool = pools_[request.pool];
   pool.failures = 0;
   pool.rests_until.reset();
   pool.why_it_rests.clear();
+  if (!is_awaited) {
+    // It has joined before, or may have: the time since it was asked for is its age.
+    news_.push_back(worker.name + " joined");
+    return;
+  }
   const Duration took = now - request.asked_at;
   pool.start = pool.start ? Duration{pool.start->us + (took.us - pool.start->us) / 4} : took;
   news_.push_back(worker.name + " joined, " + FormatDuration(took) + " after it was asked for");
@@ -388,6 +395,7 @@ void PoolBook::AskForMore(PoolOrders& orders, Instant now) {
       request.name = PrefixOf(i) + std::to_string(pools_[i].next_number++);
       request.pool = i;
       request.since = request.asked_at = now;
+      request.is_awaited = true;
       orders.ask[i].push_back(request.name);
       requests_[request.name] = request;
       is_changed_ = true;

@@ -47,6 +47,8 @@ struct WorkerRequest {
   bool is_refused = false;       // That answer was a failure.
   bool is_return_asked = false;  // That order is under way.
   bool is_log_asked = false;
+  // Asked for in this life of the head, and not joined yet: the pool learns how long that takes.
+  bool is_awaited = false;
   bool is_away = false;    // It has joined: its connection broke, and it is waited for.
   bool may_appear = true;  // Neither listed, joined nor refused: the engine may have it.
   int64_t missed = 0;      // Listings in a row that did not have it.

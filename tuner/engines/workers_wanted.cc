@@ -162,7 +162,8 @@ int64_t Plan::BeginSooner(const WorkerDemand& demand, int64_t left, const Places
                                  demand.takes->seconds());
   sooner += places.here * begun(start);
   for (const auto& [count, asked_at] : places.on_their_way) {
-    sooner += count * begun(now_ - asked_at);
+    // One that is late, in a queue for hours, comes no sooner than at once.
+    sooner += count * begun(std::min(start, now_ - asked_at));
   }
   return std::min(left, sooner);
 }

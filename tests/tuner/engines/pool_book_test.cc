@@ -205,6 +205,23 @@ TEST(PoolBook, RestartedHeadFindsItsRequestsAndStartsNoneTwice) {
   EXPECT_EQ(world.book().joined_count(0), 5);
 }
 
+// The age of a worker that joins the restarted head is not the time that a new one would take.
+TEST(PoolBook, RestartedHeadDoesNotTakeTheAgeOfAWorkerForTheTimeUntilANewOneJoins) {
+  World world(Cluster());
+  world.work = 2;
+  world.Run(360);
+  ASSERT_EQ(world.book().joined_count(0), 1);
+  world.Restart();
+  world.Run(5);
+  EXPECT_EQ(world.book().joined_count(0), 1);
+  EXPECT_FALSE(world.book().pools()[0].start);
+  EXPECT_EQ(world.said.back(), "tune-lab-1-p-1 joined");
+  world.takes = Seconds(10);
+  world.work = 22;
+  world.Run(5);
+  EXPECT_EQ(world.asked, 11);
+}
+
 // Trials wait for the workers of the earlier life that are on their way back.
 TEST(PoolBook, WorkersThatAreAwayCountAgainstTheMaximumAlsoForARestartedHead) {
   World world(Cluster());

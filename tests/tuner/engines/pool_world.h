@@ -55,7 +55,8 @@ class World {
 
   // What trials there are to run; as many as there is room for run.
   int64_t work = 0;
-  Duration boot = Seconds(30);  // From asked for to joined.
+  std::optional<Duration> takes;  // A trial, as far as the head knows.
+  Duration boot = Seconds(30);    // From asked for to joined.
   bool is_reachable = true;
   bool starts = true;  // Else they stay pending.
   bool joins = true;
@@ -116,7 +117,10 @@ class World {
       worker.view.is_draining = are_away || are_told_to;
       joined.push_back(worker);
     }
-    const PoolOrders orders = book_->Look({Trials(left)}, joined, now_);
+    WorkerDemand demand = Trials(left);
+    demand.takes = takes;
+    demand.running = work - left;
+    const PoolOrders orders = book_->Look({demand}, joined, now_);
     if (orders.is_changed) stored_ = book_->Encode();
     Obey(orders);
   }

@@ -123,6 +123,9 @@ TEST(WorkersWanted, WhatBeginsElsewhereBeforeAWorkerWouldComeAsksForNone) {
   // Two come half a minute sooner than who is asked for now: two more behind them.
   RequestedWorker coming{"p-1", 0, {}, Instant{kNow.us - Seconds(30).us}};
   EXPECT_THAT(WorkersWanted({demand}, {pool}, {coming}, {}, kNow).ask, ElementsAre(8));
+  // A request that has waited for a day gives no more places than a worker that is there.
+  coming.asked_at = Instant{kNow.us - Seconds(86'400).us};
+  EXPECT_THAT(WorkersWanted({demand}, {pool}, {coming}, {}, kNow).ask, ElementsAre(5));
   // Trials that turn out to be longer than a worker's start are not waited for.
   demand.running = 4;
   demand.takes = Seconds(1000);
