@@ -210,6 +210,7 @@ PoolOrders PoolBook::Look(const std::vector<WorkerDemand>& demand, std::vector<J
         worker.is_leaving = true;
       }
     }
+    AddAway(joined);
     wanted_ = WorkersWanted(demand_, Offers(now), requested, joined, now);
     AskForMore(orders, now);
     GiveBackUnneeded(joined, now);
@@ -281,15 +282,18 @@ void PoolBook::OnJoined(WorkerRequest& request, Instant now) {
   request.unneeded_since.reset();
 }
 
+void PoolBook::SetAway(WorkerRequest& request, Instant now) {
+  if (std::exchange(request.is_away, true)) return;
+  request.since = now;
+  LookSoon(request.pool, now);  // Its machine may be gone.
+}
+
 // `worker` is connected, or away.
 void PoolBook::Follow(WorkerRequest& request, JoinedWorker& worker, Instant now) {
   if (worker.is_away) {
     // Of an earlier life of the head; when it comes, it is no news.
     if (IsOpen(request)) OnJoined(request, now);
-    if (WasHere(request) && !std::exchange(request.is_away, true)) {
-      request.since = now;
-      LookSoon(request.pool, now);  // Its machine may be gone.
-    }
+    if (WasHere(request)) SetAway(request, now);
     return;
   }
   if (std::exchange(request.is_away, false)) {
@@ -344,8 +348,29 @@ void PoolBook::FollowWorkers(std::vector<JoinedWorker>& joined, Instant now) {
   }
   for (auto& [name, request] : requests_) {
     if (!WasHere(request) || here.contains(name)) continue;
+    if (request.state == RequestState::kJoined) {
+      // The tuner forgets a worker without a trial as soon as its connection breaks.
+      SetAway(request, now);
+      if (now < request.since + kAwayMax) continue;
+    }
     news_.push_back(name + (request.state == RequestState::kJoined ? " is gone" : " has left"));
     Return(request, now);
+  }
+}
+
+// Those that the tuner has forgotten keep their places as those that it waits for.
+void PoolBook::AddAway(std::vector<JoinedWorker>& joined) const {
+  std::set<std::string> here;
+  for (const JoinedWorker& worker : joined) here.insert(worker.name);
+  for (const auto& [name, request] : requests_) {
+    if (request.state != RequestState::kJoined || here.contains(name)) continue;
+    JoinedWorker worker;
+    worker.name = name;
+    worker.pool = request.pool;
+    worker.view = EmptyWorker({}, pools_[request.pool].capacity.value_or(WorkerCapacity{}));
+    worker.is_away = true;
+    worker.unneeded_since = request.unneeded_since;
+    joined.push_back(std::move(worker));
   }
 }
 

@@ -147,6 +147,8 @@ class PoolBook {
   static constexpr Duration kLookRarely = Seconds(60);
   static constexpr Duration kAppears = Seconds(20);  // Until an engine lists what it has made.
   static constexpr Duration kUnreachedMax = Seconds(20);
+  // A worker whose connection broke is waited for so long, also where it has no trial.
+  static constexpr Duration kAwayMax = Seconds(60);
   static constexpr Duration kReturnAgain = Seconds(30);  // What is still there is given back again.
   static constexpr int64_t kMissedMax = 2;
   static constexpr size_t kFailedKept = 8;
@@ -155,6 +157,8 @@ class PoolBook {
   std::vector<PoolOffer> Offers(Instant now) const;
   void FollowWorkers(std::vector<JoinedWorker>& joined, Instant now);
   void Follow(WorkerRequest& request, JoinedWorker& worker, Instant now);
+  void SetAway(WorkerRequest& request, Instant now);
+  void AddAway(std::vector<JoinedWorker>& joined) const;
   void OnJoined(WorkerRequest& request, Instant now);
   void LeaveBeforeTheEnd(const std::vector<JoinedWorker>& joined, Instant now);
   void AskForMore(PoolOrders& orders, Instant now);

@@ -315,6 +315,38 @@ TEST(PoolBook, WorkerWhoseMachineIsTakenAwayIsReplaced) {
   EXPECT_EQ(world.book().pools()[0].failures, 0);
 }
 
+TEST(PoolBook, IdleWorkerWhoseConnectionBreaksKeepsItsMachineForAMinute) {
+  World world(Cluster(", min: 2"));
+  world.Run(60);
+  ASSERT_EQ(world.book().joined_count(0), 2);
+  world.are_forgotten = true;
+  world.Run(30);
+  EXPECT_EQ(world.book().joined_count(0), 0);
+  EXPECT_TRUE(world.book().requests().at("tune-lab-1-p-1").is_away);
+  world.are_forgotten = false;
+  world.Run(5);
+  EXPECT_EQ(world.book().joined_count(0), 2);
+  EXPECT_EQ(world.said.back(), "tune-lab-1-p-2 is connected again");
+  EXPECT_EQ(world.asked, 2);
+  EXPECT_EQ(world.given_back, 0);
+  world.are_forgotten = true;
+  world.Run(65);
+  EXPECT_EQ(world.given_back, 2);
+  EXPECT_THAT(world.said, Contains("tune-lab-1-p-1 is gone"));
+}
+
+TEST(PoolBook, RoomOfAnIdleWorkerWhoseConnectionBrokeCountsAsOnItsWay) {
+  World world(Cluster(", min: 2"));
+  world.Run(60);
+  world.are_forgotten = true;
+  world.work = 6;
+  world.Run(5);
+  EXPECT_EQ(world.asked, 3);
+  world.book().Close(/*at_once=*/false);
+  world.Run(10);
+  EXPECT_TRUE(world.book().IsEmpty());
+}
+
 // Its lease goes on for a while: the trial waits for that, and other trials for nothing.
 TEST(PoolBook, WorkerThatIsAwayAndWhoseMachineHasEndedIsReplacedAtOnce) {
   World world(Cluster());

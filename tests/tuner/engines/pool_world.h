@@ -60,10 +60,11 @@ class World {
   bool is_reachable = true;
   bool starts = true;  // Else they stay pending.
   bool joins = true;
-  bool are_away = false;     // The workers' connections are broken.
-  bool answers = true;       // Else calls that ask or give back go on.
-  bool are_told_to = false;  // A person tells all workers to leave, and they have trials to save.
-  Duration listed_after;     // From asked for; nor can it be given back before.
+  bool are_away = false;       // The workers' connections are broken.
+  bool are_forgotten = false;  // They are, and the workers have no trials.
+  bool answers = true;         // Else calls that ask or give back go on.
+  bool are_told_to = false;    // A person tells all workers to leave, and they have trials to save.
+  Duration listed_after;       // From asked for; nor can it be given back before.
   Status refusal;
   Status return_refusal;
   std::map<std::string, Vm> machines;
@@ -104,7 +105,7 @@ class World {
     int64_t left = work;
     std::vector<JoinedWorker> joined;
     for (auto& [name, vm] : machines) {
-      if (!vm.has_joined) continue;
+      if (!vm.has_joined || are_forgotten) continue;
       vm.cpus_used = std::min<int64_t>(left, 2);
       left -= vm.cpus_used;
       JoinedWorker worker;
