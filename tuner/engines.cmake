@@ -10,6 +10,7 @@ tune_library(tune_pool_book
     ${CMAKE_CURRENT_LIST_DIR}/engines/demand.cc
     ${CMAKE_CURRENT_LIST_DIR}/engines/pool_book.cc
     ${CMAKE_CURRENT_LIST_DIR}/engines/pool_book_answers.cc
+    ${CMAKE_CURRENT_LIST_DIR}/engines/pool_book_state.cc
     ${CMAKE_CURRENT_LIST_DIR}/engines/workers_wanted.cc
   DEPS tune_core tune_placement tune_cluster_file tune_controller)
 tune_library(tune_engines

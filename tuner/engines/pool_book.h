@@ -37,7 +37,7 @@ struct WorkerRequest {
   RequestState state = RequestState::kAsking;
   Instant since;  // Of this state, and of is_away.
   Instant asked_at;
-  std::optional<Instant> started_at;
+  std::optional<Instant> started_at;  // First seen to run, in whichever life of the head.
   std::optional<Instant> unneeded_since;
   std::string reason = {};  // The engine's, or ours, for people.
   // When the engine's answer to the wish came, or the head that waited for it was killed.
@@ -167,6 +167,7 @@ class PoolBook {
   void WatchStarts(PoolOrders& orders, Instant now);
   void OrderListings(PoolOrders& orders, Instant now);
   void SetState(WorkerRequest& request, RequestState state, Instant now);
+  void SetStarted(WorkerRequest& request, Instant now);
   void LookSoon(size_t pool, Instant now);
   bool IsOurs(const std::string& name) const;  // A pool of ours names machines so.
   void Return(WorkerRequest& request, Instant now);

@@ -29,6 +29,12 @@ void PoolBook::SetState(WorkerRequest& request, RequestState state, Instant now)
   if (state != RequestState::kJoined) LookSoon(request.pool, now);
 }
 
+void PoolBook::SetStarted(WorkerRequest& request, Instant now) {
+  if (request.started_at) return;
+  request.started_at = now;
+  is_changed_ = true;
+}
+
 void PoolBook::LookSoon(size_t at, Instant now) {
   PoolRecord& pool = pools_[at];
   pool.list_due = std::min(pool.list_due.value_or(now + kLookSoon), now + kLookSoon);
@@ -133,7 +139,7 @@ void PoolBook::OnSeen(WorkerRequest& request, const Machine& machine, Instant no
   } else {
     if (request.state != RequestState::kStarted) {
       SetState(request, RequestState::kStarted, now);
-      if (!request.started_at) request.started_at = now;
+      SetStarted(request, now);
     }
     request.reason = machine.reason;
   }

@@ -498,6 +498,35 @@ TEST(PoolBook, WorkersOfSlurmLeaveBeforeTheirTimeIsOver) {
   EXPECT_EQ(world.book().joined_count(0), 8);
 }
 
+TEST(PoolBook, WorkersOfSlurmLeaveBeforeTheirTimeIsOverAlsoWithARestartedHead) {
+  const Result<Value> document =
+      ParseYaml("pools: {p: {slurm: {time: 1h}, worker: {cpus: 2}, max: 40}}\n");
+  World world(*InterpretCluster(*document, "lab.yaml", "/"));
+  world.work = 2;
+  world.Run(60);
+  world.Run(1800);
+  world.Restart();
+  world.Run(1600);
+  EXPECT_TRUE(world.machines.contains("tune-lab-1-p-1"));
+  world.Run(100);
+  EXPECT_FALSE(world.machines.contains("tune-lab-1-p-1"));
+}
+
+// Its machine has been up for longer than `join_timeout`.
+TEST(PoolBook, RestartedHeadGivesWorkersTheWholeTimeToJoinAgain) {
+  World world(Cluster());
+  world.work = 2;
+  world.Run(360);
+  world.are_forgotten = true;
+  world.Restart();
+  world.Run(100);
+  EXPECT_THAT(world.book().pools()[0].failed, IsEmpty());
+  world.are_forgotten = false;
+  world.Run(5);
+  EXPECT_EQ(world.book().joined_count(0), 1);
+  EXPECT_EQ(world.asked, 1);
+}
+
 // Whatever an engine does, nothing is made twice, nobody's trial is ended, and in the end all that
 // is wanted is there and all that is not is gone.
 TEST(PoolBook, RandomEnginesComeToWhatIsWanted) {
