@@ -187,6 +187,26 @@ TEST_F(ClientKey, WhatIsAskedWithoutAHeadIsWrittenDownToo) {
   EXPECT_EQ(Query(there_, "select sweep, change, role from changes"), Rows{"over|delete|"});
 }
 
+// The page runs it for an admin who asks from elsewhere.
+TEST_F(ClientKey, WithoutAHeadNoSweepIsRunByACommandFromElsewhere) {
+  there_.Write("space.yaml",
+               "trainable:\n  command: [echo, \"loss={x}\"]\n"
+               "  metrics: {loss: {regex: \"loss={number}\"}}\n"
+               "metric: loss\nmode: min\nseed: 5\nspace: {x: {uniform: [1, 2]}}\nsamples: 1\n");
+  ASSERT_TRUE(Succeeded(RunTune(there_, {"submit", "space.yaml"})));
+  WaitForRows(there_, "select status from experiments", {"FINISHED"});
+  head_->Signal(SIGTERM);
+  head_->Wait();
+  setenv("TUNE_ASKS_FOR", "admin ada", 1);
+  const ProgramResult longer = RunTune(there_, {"resume", "space", "--samples", "2"});
+  const ProgramResult over = RunTune(there_, {"resume", "space"});
+  unsetenv("TUNE_ASKS_FOR");
+  EXPECT_EQ(longer.exit_status, 2) << longer.err;
+  EXPECT_THAT(longer.err, HasSubstr("a command from elsewhere does not run a sweep itself"));
+  EXPECT_TRUE(Succeeded(over));
+  EXPECT_EQ(Query(there_, "select count(*) from trials"), Rows{"1"});
+}
+
 TEST_F(ClientKey, TheSameIdOfTwoPeopleIsTwoJobs) {
   const std::string ada = Make("user", "ada");
   const std::string bob = Make("user", "bob");

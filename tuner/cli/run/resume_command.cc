@@ -208,9 +208,19 @@ void SayFinished(const StoredExperiment& experiment, const std::string& db_path)
             << ")\n";
 }
 
+// A command from elsewhere has little time, and ends with its connection.
+Status CheckIsFromHere() {
+  if (!AsksFor()) return OkStatus();
+  return FailedPrecondition(
+      "no head holds this database, and a command from elsewhere does not run a sweep itself; "
+      "start "
+      "tune head where the database is, or resume the sweep there");
+}
+
 Result<SweepSurroundings> SurroundingsOf(const ResumeOptions& options,
                                          const StoredExperiment& experiment,
                                          const ExperimentSpec& spec) {
+  TUNE_RETURN_IF_ERROR(CheckIsFromHere());
   SweepSurroundings surroundings;
   surroundings.db_path = options.db_path;
   surroundings.program_dir = options.program_dir;
