@@ -234,7 +234,14 @@ TEST(Head, GoesOnWithOneThatHasEndedAndDeletesIt) {
   const std::string space = CurveSweep("    iterations: 3\n", "samples: 2\n");
   EXPECT_TRUE(Succeeded(Submit(folder, "one", space)));
   WaitForEnd(folder, "one");
-  EXPECT_THAT(RunTune(folder, {"resume", "one"}).err, HasSubstr("nothing to resume"));
+  // As without a head, that is no error.
+  for (const Rows& more : {Rows{}, {"--errored"}, {"--samples", "2"}}) {
+    Rows arguments = {"resume", "one"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProgramResult nothing = RunTune(folder, arguments);
+    EXPECT_TRUE(Succeeded(nothing));
+    EXPECT_THAT(nothing.err, HasSubstr("nothing to resume"));
+  }
   EXPECT_THAT(RunTune(folder, {"resume", "one", "--cpus", "1"}).err,
               HasSubstr("--cpus: is not for a sweep of a head"));
   EXPECT_THAT(RunTune(folder, {"resume", "one", "--samples", "1"}).err,
@@ -248,6 +255,10 @@ TEST(Head, GoesOnWithOneThatHasEndedAndDeletesIt) {
 
   EXPECT_TRUE(Succeeded(Submit(folder, "two", kEndless)));
   EXPECT_THAT(RunTune(folder, {"delete", "two", "--yes"}).err, HasSubstr("two runs; end it first"));
+  const ProgramResult running = RunTune(folder, {"resume", "two"});
+  EXPECT_EQ(running.exit_status, 1);
+  EXPECT_THAT(running.err, HasSubstr("the head with pid " + std::to_string(head->pid())));
+  EXPECT_THAT(running.err, HasSubstr("two runs; end it first"));
   const ProgramResult deleted = RunTune(folder, {"delete", "one", "--yes"});
   EXPECT_EQ(deleted.exit_status, 0) << deleted.err;
   EXPECT_EQ(Query(folder, "select name from experiments"), Rows{"two"});

@@ -366,12 +366,34 @@ Status CheckForHead(const ResumeOptions& options) {
   return OkStatus();
 }
 
+// It is over, and nothing of it is to be extended or tried again.
+Result<bool> HasNothingToResume(const ResumeOptions& options, const FoundSweep& sweep,
+                                Database& database) {
+  const bool is_over = sweep.status == "FINISHED" || sweep.status == "STOPPED";
+  if (!is_over || (options.samples && *options.samples != sweep.samples)) return false;
+  if (!options.errored) return true;
+  TUNE_ASSIGN_OR_RETURN(
+      const KeptStatement failed,
+      database.Kept("SELECT 1 FROM trial_rows WHERE experiment = ?1 AND status = 'ERROR' LIMIT 1"));
+  failed->BindAll(sweep.id);
+  TUNE_ASSIGN_OR_RETURN(const bool has_failed, failed->Step());
+  return !has_failed;
+}
+
 int ResumeOnHead(const ResumeOptions& options, const LockHolder& head) {
   if (const Status s = CheckForHead(options); !s.ok()) return Complain(s);
   const auto database = OpenForQueries(options.db_path);
   if (!database.ok()) return Complain(database.status());
   const Result<FoundSweep> sweep = FindRunSweep(**database, options.name);
   if (!sweep.ok()) return Complain(sweep.status());
+  const Result<bool> has_nothing = HasNothingToResume(options, *sweep, **database);
+  if (!has_nothing.ok()) return Complain(has_nothing.status());
+  if (*has_nothing) {
+    Tell("sweep " + sweep->name + " is over" +
+         (options.errored ? " and no trial of it failed" : "") +
+         "; nothing to resume (--samples N extends it, --errored tries failed trials again)");
+    return 0;
+  }
   ControlRequest request;
   request.verb = ControlVerb::kResume;
   request.tuner = head.pid;
@@ -382,6 +404,10 @@ int ResumeOnHead(const ResumeOptions& options, const LockHolder& head) {
   const Result<ControlAnswer> answer =
       AskTuner(ArtifactsDirOf(options.db_path), request, RealClock(), kPatience);
   if (!answer.ok()) return Complain(answer.status().At(DescribeHolder(head)));
+  if (answer->status.code() == StatusCode::kFailedPrecondition && sweep->status == "RUNNING") {
+    // The head holds the sweep, as any tuner does that lives: 1.
+    return Complain(Unavailable(DescribeHolder(head) + ": " + answer->status.message()));
+  }
   if (!answer->status.ok()) return Complain(answer->status);
   for (const std::string& line : answer->lines) std::cout << Printable(line) << "\n";
   return 0;
