@@ -150,6 +150,30 @@ TEST(Jobs, OneBeginsWhenThoseBeforeItAreOverAndIsStoppedWhenOneFails) {
               HasSubstr("after: is for a head"));
 }
 
+// Also when those before it end otherwise afterwards.
+TEST(Jobs, OneThatWasStoppedSaysWhatStoppedIt) {
+  TestFolder folder;
+  const auto head = StartHead(folder, {"--cpus", "4"});
+  EXPECT_TRUE(
+      Succeeded(Submit(folder, {"--no-wait", "--name", "first"},
+                       {"sh", "-c", "until test -e go; do sleep 0.01; done; test -e mended"})));
+  EXPECT_TRUE(
+      Succeeded(Submit(folder, {"--no-wait", "--name", "unwanted", "--after", "first"}, {"true"})));
+  EXPECT_TRUE(
+      Succeeded(Submit(folder, {"--no-wait", "--name", "next", "--after", "first"}, {"true"})));
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"stop", "unwanted"})));
+  EXPECT_EQ(RunTune(folder, {"wait", "unwanted"}).exit_status, 3);
+  folder.Write("go", "");
+  EXPECT_EQ(RunTune(folder, {"wait", "next"}).exit_status, 3);
+  EXPECT_EQ(States(folder), (Rows{"first,FAILED,exit_status", "unwanted,STOPPED,stopped_by_user",
+                                  "next,STOPPED,dependency_failed"}));
+  folder.Write("mended", "");
+  EXPECT_TRUE(Succeeded(RunTune(folder, {"resume", "first", "--errored"})));
+  EXPECT_EQ(RunTune(folder, {"wait", "first"}).exit_status, 0);
+  EXPECT_EQ(States(folder), (Rows{"first,SUCCEEDED,", "unwanted,STOPPED,stopped_by_user",
+                                  "next,STOPPED,dependency_failed"}));
+}
+
 // Whatever becomes of those before it.
 TEST(Jobs, OneThatAPersonLetBeginGoesOn) {
   TestFolder folder;

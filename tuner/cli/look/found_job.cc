@@ -14,6 +14,7 @@
 #include "trial_runner/placement.h"
 #include "tuner/cli/look/job_order.h"
 #include "tuner/cli/look/living_state.h"
+#include "tuner/cli/look/stored_changes.h"
 #include "tuner/cli/words/text_table.h"
 #include "tuner/sqlite/writer_lock.h"
 
@@ -173,18 +174,25 @@ std::string ShellText(const Value& trainable) {
 }
 
 // What it is to follow tells more than that the head has paused, or stopped, it.
-Status LookAtOrder(Database& database, const std::vector<std::string>& after, const Clock& clock,
-                   FoundJob& job) {
+Status LookAtOrder(Database& database, const FoundSweep& sweep,
+                   const std::vector<std::string>& after, const Clock& clock, FoundJob& job) {
   const bool may_be = job.state == JobState::kPending || job.state == JobState::kStopped;
   if (after.empty() || !may_be || job.started_us) return OkStatus();
   TUNE_ASSIGN_OR_RETURN(const AfterView view, LookAfter(database, after, clock));
   // A person may have let it begin all the same.
   const bool waits = job.state == JobState::kPending && view.state == AfterState::kWaits &&
                      job.reason != "waits_for_resources";
-  const bool has_failed = job.state == JobState::kStopped && view.state == AfterState::kFailed;
-  if (!waits && !has_failed) return OkStatus();
-  job.reason = waits ? "waits_for_job" : "dependency_failed";
-  job.sentence = view.sentence;
+  if (waits) {
+    job.reason = "waits_for_job";
+    job.sentence = view.sentence;
+  }
+  if (job.state != JobState::kStopped) return OkStatus();
+  // What it was to follow may have failed, or gone on, since it was stopped.
+  const bool has_failed = view.state == AfterState::kFailed;
+  TUNE_ASSIGN_OR_RETURN(const std::optional<bool> is_asked, IsStopAskedFor(database, sweep.id));
+  if (is_asked.value_or(!has_failed)) return OkStatus();
+  job.reason = "dependency_failed";
+  job.sentence = has_failed ? view.sentence : "what it was to follow had failed";
   return OkStatus();
 }
 
@@ -213,7 +221,7 @@ Result<FoundJob> ReadJob(Database& database, FoundSweep sweep, const Clock& cloc
   job.resources = DescribeRequest(spec->resources);
   job.owner = spec->share.owner;
   job.command = ShellText(spec->trainable);
-  TUNE_RETURN_IF_ERROR(LookAtOrder(database, spec->after, clock, job));
+  TUNE_RETURN_IF_ERROR(LookAtOrder(database, sweep, spec->after, clock, job));
   return job;
 }
 

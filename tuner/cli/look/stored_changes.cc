@@ -57,4 +57,16 @@ Result<std::vector<std::string>> DescribeChanges(Database& database, const Found
   return lines;
 }
 
+Result<std::optional<bool>> IsStopAskedFor(Database& database, int64_t sweep) {
+  static constexpr char kStopSql[] =
+      "SELECT 1 FROM changes WHERE experiment = ?1 AND (change = 'stop' OR change LIKE 'stop %')"
+      " LIMIT 1";
+  TUNE_ASSIGN_OR_RETURN(const int64_t version, database.QueryInt("PRAGMA user_version"));
+  if (version < kChangesSince) return std::optional<bool>();
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement stop, database.Kept(kStopSql));
+  stop->BindAll(sweep);
+  TUNE_ASSIGN_OR_RETURN(const bool is_asked, stop->Step());
+  return std::optional(is_asked);
+}
+
 }  // namespace tune

@@ -3,6 +3,8 @@
 // Thread rule: as Database.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,5 +24,9 @@ StoredChange ChangeOf(const ControlRequest& request, Instant now);
 // where a key did.
 Result<std::vector<std::string>> DescribeChanges(Database& database, const FoundSweep& sweep,
                                                  int64_t count);
+
+// Whether somebody asked to stop it; what the head stops by itself nobody asked for. Nothing: the
+// database is of a program that kept no changes.
+Result<std::optional<bool>> IsStopAskedFor(Database& database, int64_t sweep);
 
 }  // namespace tune
