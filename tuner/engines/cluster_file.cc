@@ -19,6 +19,11 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kPoolMax = 8;  // Of a pool that does not say.
 constexpr size_t kNameBytesMax = 24;
+// Of a cluster and its pool together, in "tune-CLUSTER-123456-POOL-NUMBER": the name of a Job is a
+// label of its pods, which has 63 bytes at most. A million workers have room.
+constexpr size_t kJobBytesMax = 63;
+constexpr size_t kBothNamesBytesMax =
+    kJobBytesMax - std::string_view("tune--123456--999999").size();
 constexpr char kExample[] =
     "pools: {lab: {ssh: {hosts: [node1, node2]}, worker: {cpus: all, gpus: all}}}";
 
@@ -352,6 +357,13 @@ Result<ClusterSpec> ReadCluster(const Value& document, std::string_view stem) {
   }
   for (const MapEntry& entry : pools->AsMap()) {
     TUNE_ASSIGN_OR_RETURN(PoolSpec pool, ReadPool(entry));
+    if (pool.kubernetes && cluster.name.size() + pool.name.size() > kBothNamesBytesMax) {
+      return InvalidAt(entry.key_place,
+                       "pools: read '" + pool.name + "', expected a name that has at most " +
+                           std::to_string(kBothNamesBytesMax) +
+                           " letters together with the cluster's ('" + cluster.name +
+                           "'): Kubernetes names Jobs by both, with at most 63");
+    }
     cluster.pools.push_back(std::move(pool));
   }
   return cluster;

@@ -150,6 +150,18 @@ TEST(ClusterFile, MistakeIsToldWithItsPlaceAndWhatIsExpected) {
             "digits and '-', which begins with a letter: engines name machines by it");
 }
 
+// A Job's name has 63 bytes at most, and the number of a worker stands in it.
+TEST(ClusterFile, NamesThatAreTooLongTogetherForAJobOfKubernetesAreRefused) {
+  const std::string name = "name: " + std::string(24, 'c') + "\npools: {";
+  const std::string pool = ": {kubernetes: {image: i}}}\n";
+  EXPECT_EQ(Error(name + std::string(19, 'p') + pool), "it is taken");
+  EXPECT_EQ(Error(name + std::string(20, 'p') + pool),
+            "lab.yaml:2:9: pools: read 'pppppppppppppppppppp', expected a name that has at most 43 "
+            "letters together with the cluster's ('cccccccccccccccccccccccc'): Kubernetes names "
+            "Jobs by both, with at most 63");
+  EXPECT_EQ(Error(name + std::string(24, 'p') + ": {ssh: {hosts: [a]}}}\n"), "it is taken");
+}
+
 TEST(ClusterFile, HostThatSshWouldTakeForAnOptionIsRefused) {
   EXPECT_THAT(Error("pools: {lab: {ssh: {hosts: [\"-oProxyCommand=x\"]}}}\n"),
               ::testing::HasSubstr("pools.lab.ssh.hosts"));
