@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <functional>
 #include <span>
 
 #include "core/base64.h"
@@ -44,31 +46,41 @@ const Value* Named(const Value& document, std::string_view list, const std::stri
   return nullptr;
 }
 
-std::string NamesOf(const Value& document, std::string_view list) {
+struct KubeFile {
+  Value document;
+  std::string path;
+};
+
+std::string NamesOf(const std::vector<KubeFile>& files, std::string_view list) {
   std::string names;
-  const Value* const entries = document.Find(list);
-  if (entries == nullptr || !entries->is_list()) return "none";
-  for (const Value& entry : entries->AsList()) {
-    names += (names.empty() ? "" : ", ") + TextOf(&entry, "name");
+  for (const KubeFile& file : files) {
+    const Value* const entries = file.document.Find(list);
+    if (entries == nullptr || !entries->is_list()) continue;
+    for (const Value& entry : entries->AsList()) {
+      names += (names.empty() ? "" : ", ") + TextOf(&entry, "name");
+    }
   }
   return names.empty() ? "none" : names;
 }
 
+// Several files are one, as kubectl has it: of two that have the same, the first one counts.
 class Reader {
  public:
-  Reader(const Value& document, std::string file, const std::string& folder)
-      : document_(document), file_(std::move(file)), folder_(folder) {}
+  Reader(std::vector<KubeFile> files, const std::string& folder)
+      : files_(std::move(files)), folder_(folder) {}
 
   Result<KubeAccess> Read(std::string context) {
-    if (context.empty()) context = TextOf(&document_, "current-context");
+    for (const KubeFile& file : files_) {
+      if (context.empty()) context = TextOf(&file.document, "current-context");
+    }
     if (context.empty()) {
       return Wrong("current-context: is missing; name one of its contexts with context: (it has " +
-                   NamesOf(document_, "contexts") + ")");
+                   NamesOf(files_, "contexts") + ")");
     }
-    const Value* const chosen = Named(document_, "contexts", context, "context");
+    const Value* const chosen = Find("contexts", context, "context");
     if (chosen == nullptr) {
       return Wrong("contexts: there is no '" + context + "'; it has " +
-                   NamesOf(document_, "contexts"));
+                   NamesOf(files_, "contexts"));
     }
     KubeAccess access;
     access.name_space = TextOf(chosen, "namespace");
@@ -78,13 +90,28 @@ class Reader {
   }
 
  private:
-  Status Wrong(const std::string& what) const { return InvalidArgument(file_ + ": " + what); }
+  Status Wrong(const std::string& what) const {
+    std::string where;
+    for (const KubeFile& file : files_) {
+      if (at_ == nullptr || at_ == &file) where += (where.empty() ? "" : ":") + file.path;
+    }
+    return InvalidArgument(where + ": " + what);
+  }
+
+  // As Named, in the first file that has it; that one is `at_` then.
+  const Value* Find(std::string_view list, const std::string& name, std::string_view inner) {
+    for (const KubeFile& file : files_) {
+      at_ = &file;
+      if (const Value* const found = Named(file.document, list, name, inner)) return found;
+    }
+    at_ = nullptr;
+    return nullptr;
+  }
 
   Status ReadCluster(const std::string& name, KubeAccess& access) {
-    const Value* const cluster = Named(document_, "clusters", name, "cluster");
+    const Value* const cluster = Find("clusters", name, "cluster");
     if (cluster == nullptr) {
-      return Wrong("clusters: there is no '" + name + "'; it has " +
-                   NamesOf(document_, "clusters"));
+      return Wrong("clusters: there is no '" + name + "'; it has " + NamesOf(files_, "clusters"));
     }
     access.server = TextOf(cluster, "server");
     while (access.server.ends_with('/')) access.server.pop_back();
@@ -102,9 +129,9 @@ class Reader {
   }
 
   Status ReadUser(const std::string& name, KubeAccess& access) {
-    const Value* const user = Named(document_, "users", name, "user");
+    const Value* const user = Find("users", name, "user");
     if (user == nullptr) {
-      return Wrong("users: there is no '" + name + "'; it has " + NamesOf(document_, "users"));
+      return Wrong("users: there is no '" + name + "'; it has " + NamesOf(files_, "users"));
     }
     if (!user->is_map()) return OkStatus();
     access.token = TextOf(user, "token");
@@ -141,8 +168,10 @@ class Reader {
     return OkStatus();
   }
 
+  // Paths begin where the file lies.
   std::string Absolute(const std::string& path) const {
-    return path.empty() ? "" : (fs::path(file_).parent_path() / path).lexically_normal().string();
+    return path.empty() ? ""
+                        : (fs::path(at_->path).parent_path() / path).lexically_normal().string();
   }
 
   // `key`: names a file, or `key`-data holds it.
@@ -159,9 +188,9 @@ class Reader {
     return WriteAll(file.get(), std::as_bytes(std::span(*bytes)), path);
   }
 
-  const Value& document_;
-  const std::string file_;
+  const std::vector<KubeFile> files_;
   const std::string& folder_;
+  const KubeFile* at_ = nullptr;  // Where the last thing lies that was looked for; null: nowhere.
 };
 
 // As every pod finds it.
@@ -186,36 +215,62 @@ std::optional<Instant> ReadTime(const std::string& text) {
   return Instant{static_cast<int64_t>(timegm(&parts)) * 1'000'000};
 }
 
+Result<KubeFile> ParseKubeFile(std::string_view text, const std::string& path) {
+  Result<Value> document = ParseYaml(text);
+  if (!document.ok()) return InFile(path, document.status());
+  if (!document->is_map()) return InvalidArgument(path + ": is no kubeconfig; expected a map");
+  return KubeFile{*std::move(document), path};
+}
+
+// "a:b"; those that are not there are passed over, where another one is.
+std::vector<std::string> PathsIn(const std::string& list) {
+  std::vector<std::string> paths;
+  for (size_t begin = 0; begin < list.size();) {
+    const size_t end = std::min(list.find(':', begin), list.size());
+    if (end > begin) paths.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  const auto is_there = [](const std::string& path) {
+    std::error_code error;
+    return fs::exists(path, error);
+  };
+  if (std::any_of(paths.begin(), paths.end(), is_there))
+    std::erase_if(paths, std::not_fn(is_there));
+  return paths;
+}
+
 }  // namespace
 
 Result<KubeAccess> ReadKubeConfig(std::string_view text, const std::string& file,
                                   const std::string& context, const std::string& folder) {
-  const Result<Value> document = ParseYaml(text);
-  if (!document.ok()) return InFile(file, document.status());
-  if (!document->is_map()) return InvalidArgument(file + ": is no kubeconfig; expected a map");
-  return Reader(*document, file, folder).Read(context);
+  TUNE_ASSIGN_OR_RETURN(KubeFile read, ParseKubeFile(text, file));
+  std::vector<KubeFile> files;
+  files.push_back(std::move(read));
+  return Reader(std::move(files), folder).Read(context);
 }
 
 Result<KubeAccess> FindKubeAccess(const std::string& kubeconfig, const std::string& context,
                                   const std::string& folder, const std::string& account) {
-  std::string file = kubeconfig;
-  if (file.empty()) {
-    const std::string named = EnvironmentText("KUBECONFIG");
-    file = named.substr(0, named.find(':'));
-  }
-  if (file.empty()) {
+  std::vector<std::string> paths = {kubeconfig};
+  if (kubeconfig.empty()) paths = PathsIn(EnvironmentText("KUBECONFIG"));
+  if (paths.empty()) {
     const std::string usual = EnvironmentText("HOME") + "/.kube/config";
     std::error_code error;
-    if (fs::exists(usual, error)) file = usual;
+    if (fs::exists(usual, error)) paths.push_back(usual);
   }
-  if (file.empty()) {
+  if (paths.empty()) {
     if (std::optional<KubeAccess> own = InCluster(account)) return *std::move(own);
     return InvalidArgument(
         "no Kubernetes is known here: expected kubeconfig: FILE, KUBECONFIG, ~/.kube/config, or "
         "the service account of a pod");
   }
-  TUNE_ASSIGN_OR_RETURN(const std::string text, ReadDocumentText(file, "a kubeconfig"));
-  return ReadKubeConfig(text, file, context, folder);
+  std::vector<KubeFile> files;
+  for (const std::string& path : paths) {
+    TUNE_ASSIGN_OR_RETURN(const std::string text, ReadDocumentText(path, "a kubeconfig"));
+    TUNE_ASSIGN_OR_RETURN(KubeFile file, ParseKubeFile(text, path));
+    files.push_back(std::move(file));
+  }
+  return Reader(std::move(files), folder).Read(context);
 }
 
 Result<std::string> KubeToken::Get(Instant now, const std::atomic<bool>& is_cancelled) {

@@ -35,7 +35,7 @@ struct KubeAccess {
 // Where each pod finds its service account.
 inline constexpr char kServiceAccount[] = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-// As kubectl looks for it: `kubeconfig`; where that is empty the file that KUBECONFIG names, then
+// As kubectl looks for it: `kubeconfig`; where that is empty the files that KUBECONFIG names, then
 // ~/.kube/config, then the pod's service account, in the folder `account`. `context`: of the file;
 // empty: its current one. What the file holds itself (certificate-authority-data) is written into
 // `folder`. Errors are one line with the file and the key.

@@ -81,6 +81,35 @@ TEST(KubeConfig, WhatIsWrongIsSaidWithTheFileAndTheKey) {
               HasSubstr("none"));
 }
 
+TEST(KubeConfig, SeveralFilesOfTheVariableAreOne) {
+  const TempFolder folder;
+  const auto file = [](const std::string& name, const std::string& port) {
+    return "contexts: [{name: " + name + ", context: {cluster: " + name +
+           ", user: me}}]\nclusters: [{name: " + name + ", cluster: {server: \"https://a:" + port +
+           "\"}}]\n";
+  };
+  std::filesystem::create_directory(folder / "users");
+  WriteText(folder / "home", file("home", "1") + "current-context: home\n");
+  WriteText(folder / "lab", file("lab", "2") + "current-context: lab\n");
+  WriteText(folder / "users/me", "users: [{name: me, user: {tokenFile: token}}]\n");
+  const auto find = [&](const std::string& list, const std::string& context) {
+    setenv("KUBECONFIG", list.c_str(), 1);
+    const auto access = FindKubeAccess("", context, folder.path());
+    unsetenv("KUBECONFIG");
+    return access.ok() ? access->server + " " + access->token_file : access.status().message();
+  };
+  const std::string both =
+      folder / "none" + ":" + folder / "home" + ":" + folder / "lab" + "::" + folder / "users/me";
+  EXPECT_EQ(find(both, ""), "https://a:1 " + folder / "users/token");
+  EXPECT_EQ(find(both, "lab"), "https://a:2 " + folder / "users/token");
+  EXPECT_EQ(find(":" + folder / "lab" + ":" + folder / "users/me", ""),
+            "https://a:2 " + folder / "users/token");
+  EXPECT_EQ(
+      find(folder / "home" + ":" + folder / "lab", "other"),
+      folder / "home" + ":" + folder / "lab" + ": contexts: there is no 'other'; it has home, lab");
+  EXPECT_THAT(find(folder / "none" + ":" + folder / "nothing", ""), HasSubstr(folder / "none"));
+}
+
 TEST(KubeConfig, AProgramGivesTokensUntilTheyExpire) {
   const TempFolder folder;
   WriteText(folder / "give",
