@@ -2,9 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
 
 #include "tests/tuner/temp_folder.h"
 #include "trial_runner/package/folder_text.h"
@@ -105,6 +111,57 @@ TEST(RemoteFiles, ComeAsOneTextAndReplaceNothing) {
   std::ofstream(here / "curves.svg") << "mine";
   ASSERT_TRUE(files->Take(text.name(), all).ok());
   EXPECT_THAT(files->Keep().message(), HasSubstr("curves.svg: is there already"));
+}
+
+class CommandOutputTest : public ::testing::Test {
+ protected:
+  // In the place of tune.
+  void Start(const std::string& script) {
+    const std::string program = programs_ / "tune_cli";
+    std::ofstream(program) << "#!/bin/sh\n" << script;
+    ASSERT_EQ(chmod(program.c_str(), 0700), 0);
+    auto started = CommandOutput::Start(programs_.path(), programs_ / "tune.db", {"best"}, 0, {});
+    ASSERT_TRUE(started.ok()) << started.status().message();
+    command_ = *std::move(started);
+  }
+  // Once there is something to be read.
+  std::optional<std::string> Next() {
+    pollfd ready{command_->fd(), POLLIN, 0};
+    poll(&ready, 1, -1);
+    return command_->Read();
+  }
+
+  const TempFolder programs_;
+  std::shared_ptr<CommandOutput> command_;
+};
+
+TEST_F(CommandOutputTest, WhatItWroteComesBeforeItsExitStatus) {
+  Start("echo said; echo text > a.txt\n");
+  std::string out, files;
+  CommandOutputReader reader([&](std::string_view piece) { out += piece; }, [](std::string_view) {},
+                             [&](std::string_view piece) { files += piece; });
+  while (const std::optional<std::string> piece = Next()) {
+    EXPECT_FALSE(reader.exit_status()) << "that is the last";
+    EXPECT_TRUE(reader.Take(*piece).ok());
+    if (reader.exit_status()) break;
+  }
+  EXPECT_EQ(out, "said\n");
+  EXPECT_THAT(files, HasSubstr("a.txt"));
+  EXPECT_THAT(files, HasSubstr("text\n"));
+  EXPECT_EQ(reader.files().bytes, static_cast<int64_t>(files.size()));
+  EXPECT_EQ(reader.exit_status(), 0);
+  EXPECT_FALSE(command_->Read());
+}
+
+// Of so many bytes that it takes a while: nobody waits for it, nor for its end.
+TEST_F(CommandOutputTest, WhatItWroteIsReadBesideTheThreadThatAsks) {
+  Start("echo $$; truncate -s 256G weights\n");
+  std::string said;
+  while (said.find("\n", said.find("\n") + 1) == std::string::npos) said += Next().value();
+  const pid_t pid = std::stoi(said.substr(said.find('\n') + 1));
+  while (kill(pid, 0) == 0) said += Next().value();  // Its end is heeded by a Read().
+  for (int i = 0; i < 3; ++i) said += command_->Read().value();
+  EXPECT_EQ(said.find_first_of("hx"), std::string::npos) << said;
 }
 
 TEST(CommandOutputReader, ReadsWhatComesInPiecesOfAnySize) {

@@ -24,13 +24,18 @@ constexpr size_t kReadBytes = 1u << 20;
 
 }  // namespace
 
-Result<FolderText> FolderText::Of(const std::string& folder) { return Make(folder, nullptr); }
+Result<FolderText> FolderText::Of(const std::string& folder) { return Make(folder, nullptr, {}); }
 
-Result<FolderText> FolderText::Of(const std::string& folder, const NameTest& is_left_out) {
-  return Make(folder, &is_left_out);
+Result<FolderText> FolderText::Of(const std::string& folder, const std::stop_token& stop) {
+  return Make(folder, nullptr, stop);
 }
 
-Result<FolderText> FolderText::Make(const std::string& folder, const NameTest* is_left_out) {
+Result<FolderText> FolderText::Of(const std::string& folder, const NameTest& is_left_out) {
+  return Make(folder, &is_left_out, {});
+}
+
+Result<FolderText> FolderText::Make(const std::string& folder, const NameTest* is_left_out,
+                                    const std::stop_token& stop) {
   FolderText text;
   text.root_ = folder;
   std::error_code error;
@@ -40,11 +45,11 @@ Result<FolderText> FolderText::Make(const std::string& folder, const NameTest* i
   TUNE_RETURN_IF_ERROR(text.AddPart(std::string(kPackageHead), "", 0));
   TUNE_RETURN_IF_ERROR(text.AddFolder("", 1, is_left_out));
   TUNE_RETURN_IF_ERROR(text.AddPart(std::string(kPackageEnd), "", 0));
-  TUNE_ASSIGN_OR_RETURN(text.name_.sha256, text.Hash());
+  TUNE_ASSIGN_OR_RETURN(text.name_.sha256, text.Hash(stop));
   return text;
 }
 
-Result<std::string> FolderText::Hash() const {
+Result<std::string> FolderText::Hash(const std::stop_token& stop) const {
   Sha256 hash;
   std::string buffer(kReadBytes, '\0');
   for (const Part& part : parts_) {
@@ -52,6 +57,7 @@ Result<std::string> FolderText::Hash() const {
     if (part.bytes == 0) continue;
     TUNE_ASSIGN_OR_RETURN(const FileDescriptor file, Open(part));
     for (int64_t at = 0; at < part.bytes;) {
+      if (stop.stop_requested()) return Unavailable(root_ + " is not needed any more");
       const size_t wanted = std::min(buffer.size(), static_cast<size_t>(part.bytes - at));
       TUNE_ASSIGN_OR_RETURN(const size_t count, ReadAt(part, file, at, {buffer.data(), wanted}));
       hash.Add({buffer.data(), count});

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,8 @@ class FolderText final : public PackageSource {
   // what is neither file nor folder, cannot be read, has too many files, or is too deep),
   // kUnavailable (it changes).
   static Result<FolderText> Of(const std::string& folder);
+  // Likewise, until `stop` is asked for (kUnavailable).
+  static Result<FolderText> Of(const std::string& folder, const std::stop_token& stop);
   // Likewise, without what directly in it has a name of `is_left_out`. What is neither file nor
   // folder is passed over, and counted.
   using NameTest = std::function<bool(std::string_view name)>;
@@ -42,11 +45,12 @@ class FolderText final : public PackageSource {
     std::string file;  // Empty: there is no content.
     int64_t bytes = 0;
   };
-  static Result<FolderText> Make(const std::string& folder, const NameTest* is_left_out);
+  static Result<FolderText> Make(const std::string& folder, const NameTest* is_left_out,
+                                 const std::stop_token& stop);
   Status AddFolder(const std::string& within, int depth, const NameTest* is_left_out);
   Status AddEntry(const std::string& path, int depth, const NameTest* is_left_out);
   Status AddPart(std::string head, std::string file, int64_t bytes);
-  Result<std::string> Hash() const;
+  Result<std::string> Hash(const std::stop_token& stop) const;
   Result<std::string> ReadPart(const Part& part, int64_t offset, size_t bytes_max) const;
   Result<FileDescriptor> Open(const Part& part) const;
   Result<size_t> ReadAt(const Part& part, const FileDescriptor& file, int64_t offset,

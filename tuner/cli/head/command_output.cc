@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "core/posix/durable_file.h"
+#include "core/posix/threads.h"
 #include "tuner/cli/head/remote_command.h"
 #include "tuner/cli/look/live_view.h"
 #include "tuner/cli/words/scratch_folder.h"
@@ -108,6 +110,7 @@ std::optional<std::string> CommandOutput::Read() {
     out += "e " + std::to_string(why.size()) + "\n" + why;
     status = 1;
   }
+  if (status == 0 && !HasReadFiles()) return out;
   Result<std::string> files = status == 0 ? NextOfFiles() : Result<std::string>(std::string());
   if (!files.ok()) {
     const std::string why = "tune: the files cannot be sent: " + files.status().message() + "\n";
@@ -121,13 +124,36 @@ std::optional<std::string> CommandOutput::Read() {
   return out + "x " + std::to_string(status) + "\n";
 }
 
+// All that it wrote is read once before it is sent, to name it. That may take minutes, in which
+// this thread has others to answer: another one does it.
+bool CommandOutput::HasReadFiles() {
+  if (reader_.joinable()) return is_read_;
+  std::error_code error;
+  if (std::filesystem::is_empty(folder_, error)) return true;
+  ended_ = FileDescriptor();  // It would wake who waits for ever.
+  read_ = FileDescriptor(eventfd(0, EFD_CLOEXEC));
+  if (read_.is_open()) {
+    Watch(read_.get());
+    const auto read = [this](const std::stop_token& stop) {
+      text_ = FolderText::Of(folder_, stop);
+      is_read_ = true;
+      (void)eventfd_write(read_.get(), 1);
+    };
+    if (auto reader = TryThread<std::jthread>(read, [] { return false; })) {
+      reader_ = *std::move(reader);
+      return false;
+    }
+  }
+  text_ = ResourceExhausted("the system has no room for a further thread or descriptor");
+  return true;
+}
+
 Result<std::string> CommandOutput::NextOfFiles() {
   std::string out;
   if (!files_) {
-    std::error_code error;
-    if (std::filesystem::is_empty(folder_, error)) return out;
-    TUNE_ASSIGN_OR_RETURN(FolderText text, FolderText::Of(folder_));
-    files_.emplace(std::move(text));
+    if (!text_) return out;
+    TUNE_RETURN_IF_ERROR(text_->status());
+    files_.emplace(**std::move(text_));
     const std::string name = files_->name().sha256 + " " + std::to_string(files_->name().bytes);
     out = "h " + std::to_string(name.size()) + "\n" + name;
   }
@@ -137,6 +163,7 @@ Result<std::string> CommandOutput::NextOfFiles() {
 }
 
 CommandOutput::~CommandOutput() {
+  reader_ = std::jthread();
   command_.reset();
   std::error_code ignored;
   if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);

@@ -8,11 +8,13 @@
 // Thread rule: one thread, which must live as long as the command (child_process.h).
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "core/posix/child_process.h"
@@ -42,6 +44,7 @@ class CommandOutput final : public AnswerSource {
   CommandOutput() = default;
   void Watch(int fd);
   bool TakeFrom(FileDescriptor& pipe, char stream, std::string& out);
+  bool HasReadFiles();
   Result<std::string> NextOfFiles();
 
   FileDescriptor output_, error_, ended_;
@@ -49,6 +52,11 @@ class CommandOutput final : public AnswerSource {
   std::unique_ptr<ChildProcess> command_;
   bool has_said_status_ = false;
   std::string folder_;  // Where it runs: what it writes is for who asked.
+  // What was read of it, by `reader_`, once `is_read_`, of which `read_` wakes who waits.
+  std::optional<Result<FolderText>> text_;
+  std::atomic<bool> is_read_ = false;
+  FileDescriptor read_;
+  std::jthread reader_;
   std::optional<FolderText> files_;
   int64_t files_said_ = 0;
 };
