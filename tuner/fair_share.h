@@ -2,7 +2,7 @@
 // (dominant resource fairness: Ghodsi et al., NSDI 2011), those of a higher priority first. Owners
 // share evenly, the sweeps of an owner by their weights. Shares are those of the moment, so nobody
 // is in debt for what it had before. Sweeps that have less than is reserved for them come before
-// all others, but for one that has waited very long.
+// all others, whatever their priority, and one that has waited very long before these, too.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -27,11 +27,11 @@ struct Claimant {
   bool has_unmet_reserve = false;        // It has less than its reserve (reserves.h).
 };
 
-// For each so long a wait a sweep counts as one priority higher, up to so many: none waits for
-// ever.
+// For each so long a wait a sweep counts as one priority higher, up to so many.
 constexpr Duration kAgeing = Seconds(600);
 constexpr int64_t kAgeingMax = 100;
-// A sweep that has waited so long comes before reserves, too, with one trial.
+// A sweep that has waited so long comes before all others, with one trial: whatever their
+// priorities, which may be further apart than waiting brings it, and before reserves, too.
 constexpr Duration kBeforeReserves = Seconds(3600);
 
 // Indices into `claimants`, whose turn is first first. `total`: of all workers. The order is total:

@@ -66,6 +66,17 @@ TEST(FairOrder, AHigherPriorityIsFirstWhateverItHasUntilAnotherHasWaitedLong) {
   EXPECT_THAT(Turn({waiting, Of(2, 90, 0, urgent)}), ElementsAre(1, 2)) << "as urgent, with less";
 }
 
+TEST(FairOrder, WhoHasWaitedForAnHourIsFirstWhateverPrioritiesAndReservesAre) {
+  const Share urgent{1000, 100};
+  Claimant reserved = Of(3, 90);
+  reserved.has_unmet_reserve = true;
+  Claimant waiting = Of(1, 0);
+  waiting.waiting_since = Before(kBeforeReserves + Seconds(-1));
+  EXPECT_THAT(Turn({waiting, Of(2, 90, 0, urgent), reserved}), ElementsAre(3, 2, 1));
+  waiting.waiting_since = Before(kBeforeReserves);
+  EXPECT_THAT(Turn({waiting, Of(2, 90, 0, urgent), reserved}), ElementsAre(1, 3, 2));
+}
+
 TEST(FairOrder, OfTwoAlikeTheOneThatWaitsLongerThenTheOlder) {
   Claimant longer = Of(2, 3);
   longer.waiting_since = Before(Seconds(5));
