@@ -1073,6 +1073,16 @@ class ForClientsElsewhere(unittest.TestCase):
             self.assertEqual(said["error"].count("\n"), 0)
         self.assertEqual(self.command("list", "--format", "json")[1], b"o 0\no 3\n[]\nx 0\n")
 
+    def test_a_submission_may_be_as_long_as_one_on_the_heads_machine(self):
+        status, said = self.post("/submissions", "[" + " " * 1500000)
+        self.assertEqual(status, 400, said)
+        self.assertEqual(self.post("/commands", "[" + " " * 1500000), (413, {"error": "the body has more than 1048576 bytes"}))
+        for path, length, limit in (("/submissions", "Content-Length: 9000000\r\n\r\n", 8388608), ("/submissions?a=b", "Content-Length: 9000000\r\n\r\n", 8388608),
+                                    ("/commands", "Transfer-Encoding: chunked\r\n\r\n200000\r\n", 1048576)):
+            said = self.page.raw(f"POST /api/v1{path} HTTP/1.1\r\nHost: localhost:{self.page.port}\r\n{length}".encode())
+            self.assertIn(b" 413 ", said)
+            self.assertIn(f"the body has more than {limit} bytes".encode(), said)
+
     def test_who_is_older_is_told_before_anything_is_done(self):
         answer, _ = self.page.ask("/api/v1/sweeps")
         ours = int(answer.headers["Tune-Protocol"])

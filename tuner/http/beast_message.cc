@@ -19,6 +19,12 @@ std::string HeaderOf(const BeastRequest& request, http::field field) {
   return std::string(request[field]);
 }
 
+size_t BodyBytesMaxOf(const BeastRequest& read) {
+  const std::string target(read.target());
+  const bool is_submission = target.substr(0, target.find('?')) == kSubmissionsPath;
+  return is_submission ? kSubmissionBytesMax : kHttpBodyBytesMax;
+}
+
 BeastResponse Begin(int status, bool keeps, HttpAnswer& answer) {
   BeastResponse response;
   response.version(11);
@@ -38,6 +44,23 @@ std::string OwnerOf(const boost::asio::ip::address& address) {
   };
   return address.is_v4() ? owner_of(address.to_v4().to_bytes())
                          : owner_of(address.to_v6().to_bytes());
+}
+
+boost::system::error_code BoundBody(BeastParser& parser) {
+  const size_t max = BodyBytesMaxOf(parser.get());
+  parser.body_limit(max);  // Of one that does not say how long it is.
+  const auto length = parser.content_length();
+  if (length && *length > max) return http::error::body_limit;
+  return {};
+}
+
+std::optional<HttpAnswer> AnswerTooLong(const BeastRequest& read, boost::system::error_code error) {
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+    return ErrorAnswer(431, "the headers are too long");
+  }
+  if (error != http::error::body_limit) return std::nullopt;
+  return ErrorAnswer(413,
+                     "the body has more than " + std::to_string(BodyBytesMaxOf(read)) + " bytes");
 }
 
 HttpRequest RequestOf(const BeastRequest& read) {

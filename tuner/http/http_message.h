@@ -29,10 +29,12 @@ struct HttpRequest {
   std::string origin;
   std::string content_type;
   std::string protocol;  // client_protocol.h
-  std::string body;      // Of a POST, at most kHttpBodyBytesMax.
+  std::string body;      // Of a POST, bounded as below.
 };
 
 inline constexpr size_t kHttpBodyBytesMax = 1 << 20;
+// Of a submission (kSubmissionsPath), as the head's socket takes it.
+inline constexpr size_t kSubmissionBytesMax = 8 << 20;
 
 // What an answer says as it comes about, until it is over.
 //

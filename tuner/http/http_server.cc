@@ -89,7 +89,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<asio::ssl::stream<beast::tcp_stream&>> tls_;
   Server& server_;
   beast::flat_buffer buffer_{kHeaderBytesMax + 4096};
-  std::optional<http::request_parser<http::string_body>> parser_;
+  std::optional<BeastParser> parser_;
   BeastResponse response_;
   std::array<char, 256> unread_;  // What a client that listens sends.
   std::string next_event_;        // Of a stream: to be sent once `sent_event_` is.
@@ -321,7 +321,7 @@ void Session::Shake() {
 void Session::Read(std::chrono::seconds patience) {
   parser_.emplace();
   parser_->header_limit(kHeaderBytesMax);
-  parser_->body_limit(kHttpBodyBytesMax);
+  parser_->body_limit(kSubmissionBytesMax);  // Until its headers are read.
   // The stream's own limit would close it before there was an answer.
   stream_.expires_after(patience + kGrace);
   is_reading_ = true;
@@ -339,18 +339,18 @@ void Session::Read(std::chrono::seconds patience) {
     if (error) return self->Refuse(error);
     self->Answer();
   };
-  WithStream([&](auto& stream) { http::async_read(stream, buffer_, *parser_, read); });
+  const auto read_body = [self = shared_from_this(), read](error_code error, size_t) {
+    if (!error) error = BoundBody(*self->parser_);
+    if (error) return read(error, 0);
+    self->WithStream([&](auto& s) { http::async_read(s, self->buffer_, *self->parser_, read); });
+  };
+  WithStream([&](auto& stream) { http::async_read_header(stream, buffer_, *parser_, read_body); });
 }
 
 // What was read is no request. Who has said nothing gets no answer.
 void Session::Refuse(error_code error) {
   if (error == http::error::end_of_stream) return;
-  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
-    return Write(ErrorAnswer(431, "the headers are too long"), false);
-  }
-  if (error == http::error::body_limit) {
-    return Write(ErrorAnswer(413, "the body is too long"), false);
-  }
+  if (auto too_long = AnswerTooLong(parser_->get(), error)) return Write(*too_long, false);
   if (is_late_ && parser_->got_some()) {
     return Write(ErrorAnswer(408, "the request did not come to its end in time"), false);
   }

@@ -2,8 +2,8 @@
 // Boost.Beast is known to its .cc file alone.
 //
 // A connection has 10 s to send a request and 60 s between two; headers are at most 8 KiB, bodies
-// kHttpBodyBytesMax and of POST alone. Answers above 1 KiB are packed with gzip where the client
-// takes it.
+// kHttpBodyBytesMax (of a submission: kSubmissionBytesMax) and of POST alone. Answers above 1 KiB
+// are packed with gzip where the client takes it.
 //
 // Who comes is always served. There are places for 16 connections of strangers, of whom the handler
 // has not yet named a client, for 48 of clients, and for 32 that listen to events. Where those of a

@@ -18,6 +18,7 @@
 namespace tune {
 namespace {
 
+static_assert(kSubmissionBytesMax == kControlLineBytesMax);
 constexpr size_t kRunningMax = 16;
 constexpr size_t kFollowingMax = 24;  // Of those that may take long: the others are never kept out.
 constexpr Duration kPatience = Seconds(30);

@@ -5,7 +5,7 @@
 //   GET  /api/v1/packages/SHA256?bytes=N         {"have": N}: how many bytes of it are here
 //   POST /api/v1/packages/SHA256?bytes=N&from=M  those from M on, 1 MiB at most; {"have": N}
 //   POST /api/v1/submissions  a submit as the head's socket takes it (control_request.h), whatever
-//        process it names; {"ok": ["name"]}
+//        process it names, as long as there; {"ok": ["name"]}
 //
 // Thread rule: one thread.
 #pragma once
