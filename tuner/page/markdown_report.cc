@@ -162,14 +162,14 @@ Result<std::string> BestPart(Database& database, const FoundSweep& sweep) {
   return out + "\n\n```json\n" + Printable(ToJson(best->config)) + "\n```\n\n";
 }
 
-constexpr size_t kTop = 10;
+constexpr size_t kRankedMax = 10;
 
 // With `repeat` by the means, each configuration with its best run.
 Result<std::string> TopConfigurationsPart(Database& database, const FoundSweep& sweep) {
   TUNE_ASSIGN_OR_RETURN(const std::vector<WeighedTrial> trials, ReadWeighedTrials(database, sweep));
   TUNE_ASSIGN_OR_RETURN(std::vector<ConfigurationRuns> ranked,
                         ReadConfigurationRuns(database, sweep));
-  if (ranked.size() > kTop) ranked.resize(kTop);
+  if (ranked.size() > kRankedMax) ranked.resize(kRankedMax);
   std::vector<TableRow> rows;
   for (const ConfigurationRuns& runs : ranked) {
     const auto best = std::find_if(trials.begin(), trials.end(), [&](const WeighedTrial& trial) {
@@ -197,7 +197,7 @@ Result<std::string> TopPart(Database& database, const FoundSweep& sweep) {
     return IsBetterStanding(*a.best_value, a.violation, *b.best_value, b.violation,
                             sweep.direction());
   });
-  if (trials.size() > kTop) trials.resize(kTop);
+  if (trials.size() > kRankedMax) trials.resize(kRankedMax);
   if (trials.empty()) return std::string();
   std::vector<TableRow> rows;
   for (const WeighedTrial& trial : trials) {
