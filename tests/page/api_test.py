@@ -283,7 +283,7 @@ class OfASweep(unittest.TestCase):
         answer, _ = self.page.ask("/?key=" + self.page.key, key=False)
         self.assertEqual((answer.status, answer.headers["Location"]), (303, "/"))
         given = answer.headers["Set-Cookie"]
-        self.assertRegex(given, rf"^{self.cookie}\.[0-9a-f]{{8}}; Path=/; HttpOnly; SameSite=Strict$")
+        self.assertRegex(given, rf"^{self.cookie}\.[0-9a-f]{{8}}; Path=/; HttpOnly; SameSite=Lax$")
         for cookie in (given.split(";")[0], self.cookie, f"a=b; {self.cookie}; c=d"):
             self.assertEqual(self.page.ask("/", key=False, headers={"Cookie": cookie})[0].status, 200)
 
@@ -859,7 +859,7 @@ class BeyondThisMachine(unittest.TestCase):
         self.assertIn(":".join(re.findall("..", digest)), told)
         self.assertEqual([s["name"] for s in page.json("/sweeps")], ["small"])
         answer, _ = page.ask("/?key=" + page.key, key=False)
-        self.assertRegex(answer.headers["Set-Cookie"], rf"^tune_key_{page.port}={page.key}\.[0-9a-f]{{8}}; Path=/; HttpOnly; SameSite=Strict; Secure$")
+        self.assertRegex(answer.headers["Set-Cookie"], rf"^tune_key_{page.port}={page.key}\.[0-9a-f]{{8}}; Path=/; HttpOnly; SameSite=Lax; Secure$")
         for host in (f"{page.host}:{page.port}", "tuner.example.org", f"localhost:{page.port}"):
             self.assertEqual(page.ask("/", headers={"Host": host})[0].status, 200)
         self.assertEqual(page.ask("/", key=False)[0].status, 401)

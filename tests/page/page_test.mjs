@@ -7,6 +7,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 const tune = join(process.env.TUNE_BIN_DIR, "tune");
@@ -150,6 +151,15 @@ test("the best trials stand first, and the best one is named", async () => {
   assert.equal(await page.locator(".plot canvas").count(), 1);
   assert.deepEqual(faults, []);
   await close();
+});
+
+test("a file of this machine that leads to the page opens it, as tune ui --open does", async () => {
+  file("open.html", `<!doctype html><meta http-equiv="refresh" content="0; url=${address}">`);
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(pathToFileURL(join(folder, "open.html")).href);
+  await page.waitForSelector("tbody tr");
+  await closing(page)();
 });
 
 test("a click on a column orders by it, a second one the other way", async () => {

@@ -121,11 +121,12 @@ std::optional<HttpAnswer> PageGuard::Stop(const HttpRequest& request) const {
   const auto key = request.query.find("key");
   if (request.path == "/" && key != request.query.end() &&
       CallerOf(key->second).role != PageRole::kStranger) {
+    // Lax: after a link of another site, or a file, the browser sends no Strict cookie to "/".
     HttpAnswer answer;
     answer.status = 303;
     answer.headers = {{"Location", "/"},
                       {"Set-Cookie", CookieName(request.host) + "=" + key->second + "." +
-                                         draw_word_() + "; Path=/; HttpOnly; SameSite=Strict" +
+                                         draw_word_() + "; Path=/; HttpOnly; SameSite=Lax" +
                                          (channel_ == Channel::kTls ? "; Secure" : "")}};
     return answer;
   }
