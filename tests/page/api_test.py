@@ -1511,6 +1511,21 @@ class Started(unittest.TestCase):
         os.rename(path.with_suffix(".away"), path)
         self.assertEqual([s["name"] for s in page.json("/sweeps")], ["another"])
 
+    def test_a_revision_of_rows_that_were_dropped_since_is_answered_with_all_rows(self):
+        self.make()
+        others = [f"other{i}" for i in range(4)]  # As many as the server keeps the rows of.
+        for name in others:
+            subprocess.run([TUNE, "run", "space.yaml", "--name", name], cwd=self.folder, check=True, timeout=120, capture_output=True)
+        page = Page(self.folder)
+        self.addCleanup(page.end)
+        before = page.json("/sweeps/small/trials")
+        for name in others:
+            page.json(f"/sweeps/{name}/trials")
+        subprocess.run([TUNE, "resume", "small", "--samples", "2"], cwd=self.folder, check=True, timeout=120, capture_output=True)
+        self.assertEqual(len(page.json("/sweeps/small/trials")["rows"]), 2)
+        after = page.json("/sweeps/small/trials?since=" + before["revision"])
+        self.assertEqual((after["is_whole"], len(after["rows"])), (True, 2))
+
     def test_a_sweep_that_goes_on_after_its_end_is_listed_as_it_is(self):
         self.make()
         page = Page(self.folder)

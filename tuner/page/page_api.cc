@@ -116,7 +116,8 @@ PageApi::Followed& PageApi::Follow(const FoundSweep& sweep) {
     std::rotate(followed_.begin(), it, it + 1);
     return followed_.front();
   }
-  followed_.push_front({sweep.created_us, TrialRows(sweep, life_), SweepCourse(sweep)});
+  const std::string life = life_ + "-" + std::to_string(++followed_count_);
+  followed_.push_front({sweep.created_us, TrialRows(sweep, life), SweepCourse(sweep)});
   if (followed_.size() > kFollowedMax) followed_.pop_back();
   return followed_.front();
 }

@@ -123,6 +123,7 @@ class PageApi {
   int64_t told_version_ = -1;
   int64_t event_count_ = 0;
   std::deque<Followed> followed_;  // The latest first.
+  int64_t followed_count_ = 0;     // Ever: the rows of each have revisions of their own.
   std::deque<EndedSweep> ended_;
 };
 

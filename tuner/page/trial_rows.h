@@ -33,7 +33,7 @@ Result<std::optional<TrialPage>> ReadTrialPage(const std::map<std::string, std::
 
 class TrialRows {
  public:
-  // `life`: a word of this process's; a revision that another one gave is not known here.
+  // `life`: a word of this object's; a revision that another one gave is not known here.
   TrialRows(const FoundSweep& sweep, std::string life)
       : experiment_(sweep.id), has_limits_(sweep.has_limits()), life_(std::move(life)) {}
 
