@@ -1526,6 +1526,19 @@ class Started(unittest.TestCase):
         after = page.json("/sweeps/small/trials?since=" + before["revision"])
         self.assertEqual((after["is_whole"], len(after["rows"])), (True, 2))
 
+    def test_what_takes_long_is_kept_of_each_of_several_sweeps(self):
+        self.make()
+        subprocess.run([TUNE, "run", "space.yaml", "--name", "other"], cwd=self.folder, check=True, timeout=120, capture_output=True)
+        page = Page(self.folder)
+        self.addCleanup(page.end)
+        for part in ("importance", "compared"):
+            for name in ("small", "other"):
+                while page.json(f"/sweeps/{name}/{part}")["is_behind"]:
+                    pass
+            for name in ("small", "other"):
+                with self.subTest(part, name=name):
+                    self.assertFalse(page.json(f"/sweeps/{name}/{part}")["is_behind"])
+
     def test_a_sweep_that_goes_on_after_its_end_is_listed_as_it_is(self):
         self.make()
         page = Page(self.folder)

@@ -4,6 +4,8 @@
 // Thread rule: one thread asks; the work runs in another one, one at a time.
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <future>
 #include <memory>
@@ -29,7 +31,8 @@ class Aside {
   ~Aside();  // Waits for what is under way.
 
   // About `subject` as it is in `state`. `work`, which makes it, is begun where nothing else is
-  // under way, and takes at most a fifth of the time where the state changes all the while.
+  // under way, and takes at most a fifth of the time where the state changes all the while. The
+  // answers about the kKeptMax subjects that were asked about last are kept.
   Answer Ask(const std::string& subject, const std::string& state, Work work);
 
  private:
@@ -39,14 +42,18 @@ class Aside {
     std::future<Result<std::string>> body;
     Instant begun_at;
   };
+  struct Kept {
+    std::string subject;
+    std::string state;
+    Result<std::string> body;
+    Instant not_before;  // Of the next work on it.
+  };
+  static constexpr size_t kKeptMax = 8;
   void TakeMade();
 
   const Clock& clock_;
   std::optional<Made> under_way_;
-  std::string subject_;  // Of the latest answer.
-  std::string state_;
-  std::optional<Result<std::string>> latest_;
-  Instant not_before_;
+  std::deque<Kept> kept_;  // What was asked about last first.
 };
 
 }  // namespace tune
