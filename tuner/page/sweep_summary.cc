@@ -62,6 +62,7 @@ Result<std::string> SummaryJson(Database& database, const FoundSweep& sweep, con
   AppendField("finished_at",
               sweep.finished_us ? Value(FormatInstant(Instant{*sweep.finished_us})) : Value(), out);
   AppendField("ended_early", sweep.ended_early, out);
+  AppendField("samples", sweep.samples, out);
   AppendField("trials_max", TrialCountMax(database, sweep), out);
   TUNE_ASSIGN_OR_RETURN(const std::string counts, StateCounts(database, sweep.id));
   out += ",\"counts\":" + counts;

@@ -49,6 +49,10 @@ function againOf(name: string, samples: string, changes: string): object {
   };
 }
 
+// A sample is a configuration: a grid and `repeat` make several trials of each.
+const TrialsOfSamples = ({ sweep: { samples, trials_max } }: { sweep: Sweep }) =>
+  samples > 0 && trials_max !== samples ? <span class="soft">{samples} {samples === 1 ? "sample makes" : "samples make"} {trials_max} trials</span> : null;
+
 function Dialog({ wanted, sweep, onDone }: { wanted: Wanted; sweep: Sweep; onDone: (action: object | null) => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [atOnce, setAtOnce] = useState(false);
@@ -96,14 +100,16 @@ function Dialog({ wanted, sweep, onDone }: { wanted: Wanted; sweep: Sweep; onDon
         )}
         {verb === "resume" && (
           <div class="bar">
-            <label>trials in all <input size={8} inputMode="numeric" value={samples} placeholder={String(sweep.trials_max)} onInput={(e) => setSamples(e.currentTarget.value)} /></label>
+            <label>samples in all <input size={8} inputMode="numeric" value={samples} placeholder={String(sweep.samples)} onInput={(e) => setSamples(e.currentTarget.value)} /></label>
+            <TrialsOfSamples sweep={sweep} />
             <label><input type="checkbox" checked={errored} onChange={(e) => setErrored(e.currentTarget.checked)} /> try those that failed again</label>
           </div>
         )}
         {verb === "again" && (
           <div class="bar">
             <label>name <input size={16} value={name} placeholder={`${sweep.name}-…`} onInput={(e) => setName(e.currentTarget.value)} /></label>
-            {!sweep.job && <label>trials <input size={8} inputMode="numeric" value={samples} placeholder={String(sweep.trials_max)} onInput={(e) => setSamples(e.currentTarget.value)} /></label>}
+            {!sweep.job && <label>samples <input size={8} inputMode="numeric" value={samples} placeholder={String(sweep.spec.samples ?? sweep.samples)} onInput={(e) => setSamples(e.currentTarget.value)} /></label>}
+            {!sweep.job && <TrialsOfSamples sweep={sweep} />}
             <label>what is changed, one a line <textarea rows={3} cols={40} value={changes} placeholder={"space.lr.uniform=[0.001, 0.1]\nresources.gpu=1"} onInput={(e) => setChanges(e.currentTarget.value)} /></label>
           </div>
         )}

@@ -22,7 +22,8 @@ export interface Summary {
   seed: string;
   created_at: string;
   finished_at: string | null;
-  trials_max: number;
+  samples: number; // How many configurations; -1: no end.
+  trials_max: number; // How many trials that makes, with grids and `repeat`; -1: no end.
   counts: { [status: string]: number };
   best: Best | null;
   why_no_best: string | null; // Where `best` is null.
