@@ -186,6 +186,39 @@ test("a filter leaves the rows and curves that it says, and its mistakes are tol
   await close();
 });
 
+test("letters that are typed while the sweep changes all stay in the filter, which Back takes back as a whole", async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.addInitScript(() => {
+    globalThis.EventSource = class extends EventSource {
+      constructor(...given) {
+        super(...given);
+        globalThis.events = this;
+      }
+    };
+  });
+  await page.goto(address);
+  await page.waitForSelector("tbody tr");
+  await page.click("[role=tab]:text-is('Slice')");
+  await page.click("[role=tab]:text-is('Parallel')");
+  const typed = await page.evaluate(async () => {
+    const field = document.querySelector("input[type=search]");
+    for (const letter of "lr<0.5") {
+      field.value += letter;
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+      globalThis.events.onmessage(new MessageEvent("message")); // The database has changed.
+      for (let i = 0; i < 9; ++i) await null; // The page is drawn anew.
+    }
+    return field.value;
+  });
+  assert.equal(typed, "lr<0.5");
+  await page.waitForFunction(() => location.hash.includes("filter=lr%3C0.5"));
+  await page.goBack();
+  await page.waitForSelector("[role=tab][aria-selected=true]:text-is('Slice')");
+  assert.equal(await page.inputValue("input[type=search]"), "");
+  await closing(page)();
+});
+
 test("a filter takes names and words in quotation marks, spaces around its signs, and marks within a word", async (t) => {
   const odd = 'say "hi" 5"';
   sweep(t, "quoted", { ...curve("1 - 1 / (t + 1)", 2), ...grid({ "the kind": ["plain", odd, "two words"], n: [1] }) });

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { AboutView } from "./about";
 import { useActing } from "./act";
 import { readAddress, VIEWS, writeAddress, type View, type ViewName } from "./address";
@@ -17,7 +17,7 @@ import { QueueList, SweepList } from "./sweeps";
 import { ColumnMenu, TrialTable } from "./table";
 import { TimelineView } from "./timeline";
 import { TrialPanel } from "./trial";
-import { parameterNames, type Shown } from "./view";
+import { parameterNames, type Change, type Shown } from "./view";
 import { WorkersView } from "./workers";
 import { ClusterView } from "./cluster";
 
@@ -28,14 +28,25 @@ const TITLES: { [view in ViewName]: string } = {
 
 const NOBODY = new Map<number, Trial>();
 
-function useView(): [View, (change: Partial<View>) => void] {
+// The view and its address change together: what is drawn in between must not have the earlier one.
+function useView(): [View, (change: Partial<View>, how?: Change) => void] {
   const [view, setView] = useState(() => readAddress(location.hash));
+  const latest = useRef(view);
+  const show = (next: View) => {
+    latest.current = next;
+    setView(next);
+  };
   useEffect(() => {
-    const follow = () => setView(readAddress(location.hash));
+    const follow = () => show(readAddress(location.hash)); // Back, or an address that a person changed.
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
   }, []);
-  return [view, (change) => { location.hash = writeAddress({ ...readAddress(location.hash), ...change }); }];
+  return [view, (change, how = "step") => {
+    const address = writeAddress({ ...latest.current, ...change });
+    show(readAddress(address));
+    if (how === "part") history.replaceState(null, "", address);
+    else if (address !== location.hash) history.pushState(null, "", address);
+  }];
 }
 
 function Tabs({ now, names, onPick }: { now: ViewName; names: ViewName[]; onPick: (view: ViewName) => void }) {
@@ -137,7 +148,7 @@ export function App() {
     path, tick, sweep: sweep.value, all, byNumber: rows.value?.byNumber ?? NOBODY, trials, visible, drawn,
     isVisible: (trial) => visible.has(trial) || (leftOut > 0 && !view.filter && !rows.value?.byNumber.has(trial)),
     metrics, names, varying, filter: view.filter, options: view.options,
-    set: (options) => change({ options: { ...view.options, ...options } }),
+    set: (options, how) => change({ options: { ...view.options, ...options } }, how),
     open: (trial) => change({ trial }),
     want: wantOfTrial,
     addFilter: (parts, without) => change({ filter: [...filterParts(view.filter).filter((p) => p.name !== without).map((p) => p.text), ...parts].join(" ") }),
@@ -155,7 +166,7 @@ export function App() {
           </select>
         )}
         {sweeps.value?.length !== 0 && <input type="search" aria-label="filter" placeholder={view.isList ? "filter: status=RUNNING team=vision" : "filter: lr<0.01 status=ERROR"} value={view.filter}
-          onInput={(e) => change({ filter: e.currentTarget.value })} />}
+          onInput={(e) => change({ filter: e.currentTarget.value }, "part")} />}
         {!view.isList && typeof test === "string" && <span class="doubt">{test}</span>}
         {isReport && <span class="soft">a report: it does not change</span>}
       </header>

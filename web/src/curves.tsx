@@ -77,7 +77,7 @@ export function CurvesView({ shown: view, course }: { shown: Shown; course: Cour
         <Pick label="colour" value={options.colour || ""} none="by trial" names={view.varying} onPick={(colour) => set({ colour })} />
         <label><input type="checkbox" checked={options.log === "y"} onChange={(e) => set({ log: e.currentTarget.checked ? "y" : "" })} /> log axis</label>
         <label>smooth <input type="range" min="0" max="0.95" step="0.05" value={weight} aria-label="smoothing"
-          onInput={(e) => set({ smooth: e.currentTarget.value === "0" ? "" : e.currentTarget.value })} /></label>
+          onInput={(e) => set({ smooth: e.currentTarget.value === "0" ? "" : e.currentTarget.value }, "part")} /></label>
         {asked.trouble && <span class="doubt">{asked.trouble}</span>}
       </div>
       {data && <Plot view={view} data={more.value ? { ...data, curves: [...data.curves, ...more.value.curves] } : data}

@@ -5,6 +5,9 @@ import type { View } from "./address";
 import type { Cell } from "./rows";
 import { parameters } from "./rows";
 
+// A step is one that Back takes back; a part of one, such as a letter of a filter, is not.
+export type Change = "step" | "part";
+
 export interface Shown {
   path: string; // Of the sweep, for asking more.
   tick: number; // Rises when there may be more.
@@ -20,7 +23,7 @@ export interface Shown {
   varying: string[]; // Those that differ; all where none does.
   filter: string;
   options: View["options"];
-  set: (options: View["options"]) => void;
+  set: (options: View["options"], how?: Change) => void;
   open: (trial: number) => void;
   want: Acting["want"];
   addFilter: (parts: string[], without: string) => void; // In place of the tests of the column `without`.
