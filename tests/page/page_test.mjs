@@ -1237,6 +1237,8 @@ test("a new sweep appears by itself, also its first trial", async () => {
   file("next.yaml", readFileSync(join(folder, "space.yaml"), "utf8").replace("name: photographs", "name: later").replace("samples: 40", "samples: 2"));
   run("run", "next.yaml");
   await page.waitForSelector("select[aria-label=sweep] option[value=later]", { state: "attached" });
+  assert.equal(await page.title(), "photographs - tune"); // What was looked at stays, and the address names it.
+  assert.equal(new URL(page.url()).hash, "#/photographs");
   await page.selectOption("select[aria-label=sweep]", "later");
   await page.waitForFunction(() => document.querySelectorAll("tbody button.link").length === 2);
   assert.equal(await page.title(), "later - tune");

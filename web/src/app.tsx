@@ -96,7 +96,9 @@ export function App() {
   const name = view.isList ? "" : view.sweep || sweeps.value?.[0]?.name || "";
   const path = name ? pathOf(name) : "";
   const sweep = useAnswer<Sweep>(path, tick);
-  useEffect(() => { if (sweep.value || sweep.trouble) setHasState(true); }, [sweep.value, sweep.trouble]);
+  useEffect(() => { if (sweeps.value || sweep.value || sweep.trouble) setHasState(true); }, [sweeps.value, sweep.value, sweep.trouble]);
+  // The latest sweep is where one begins: it stays when another one comes.
+  useEffect(() => { if (name && !view.sweep) change({ sweep: name }, "part"); }, [name, view.sweep]);
   const rows = useTrials(sweep.value ? path + "/trials" : "", tick);
   const course = useAnswer<Course>(rows.value ? path + "/course" : "", tick);
   const trialPath = `${path}/trials/${view.trial}`;
