@@ -1410,6 +1410,19 @@ class Started(unittest.TestCase):
         self.assertEqual([curve["values"] for curve in page.json("/sweeps/small/curves" + asked)["curves"]], [[0.25], [0.25]])
         self.assertEqual([row[1:] for row in page.json("/sweeps/small/ranges" + asked)["rows"]], [[0.25, 0.25, 0.25]] * 2)
 
+    def test_the_curve_of_a_program_that_numbers_its_reports_by_steps_has_all_its_points(self):
+        Path(self.folder, "p.sh").write_text('for i in $(seq 1 20); do echo "step $((i * 500)) acc: $i"; done\n')
+        Path(self.folder, "space.yaml").write_text(
+            "name: small\nmetric: acc\nmode: max\nsamples: 1\nspace: {x: {uniform: [0, 1]}}\n"
+            "trainable: {command: [sh, p.sh], metrics: {acc: {regex: 'acc: {number}'}}, iteration: {regex: 'step {number}'}}\n")
+        subprocess.run([TUNE, "run", "space.yaml"], cwd=self.folder, check=True, timeout=120, capture_output=True)
+        page = Page(self.folder)
+        self.addCleanup(page.end)
+        curves = page.json("/sweeps/small/curves")
+        self.assertEqual(curves["stride"], 1)
+        self.assertEqual(curves["curves"][0]["iterations"], [500 * i for i in range(1, 21)])
+        self.assertEqual(curves["curves"][0]["values"], list(range(1, 21)))
+
     def test_a_log_is_given_in_pieces_and_from_its_end(self):
         with open(os.path.join(self.folder, "space.yaml"), "w") as file:
             file.write("name: small\ntrainable: {command: [sh, p.sh], metrics: {acc: {regex: 'acc: {number}'}}}\n"

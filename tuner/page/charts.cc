@@ -104,6 +104,23 @@ Result<std::vector<Point>> ReadPoints(Database& database, const CurveTrial& tria
   }
 }
 
+// How many points these curves have, at most. Iterations may be numbered with gaps.
+Result<int64_t> CountPoints(Database& database, const std::vector<CurveTrial>& trials) {
+  static constexpr char kSql[] =
+      "SELECT count(DISTINCT iteration) FROM report_rows WHERE trial = ?1";
+  int64_t iterations = 0;
+  for (const CurveTrial& trial : trials) iterations += trial.iterations;
+  if (iterations <= kCurvePointsMax) return iterations;
+  int64_t count = 0;
+  for (const CurveTrial& trial : trials) {
+    TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+    row->BindAll(trial.id);
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (has_row) count += row->Int(0);
+  }
+  return count;
+}
+
 // Its points number 0, stride, ... and the last.
 void AppendCurve(int64_t trial, const std::vector<Point>& points, size_t stride, std::string& out) {
   std::string iterations, seconds, values;
@@ -173,8 +190,7 @@ Result<std::string> CurvesJson(Database& database, const FoundSweep& sweep,
                         ReadCurveTrials(database, sweep, query.trials));
   const size_t all_count = all.size();
   const std::vector<CurveTrial> trials = ChooseCurves(std::move(all), sweep.direction());
-  int64_t point_count = 0;
-  for (const CurveTrial& trial : trials) point_count += trial.iterations;
+  TUNE_ASSIGN_OR_RETURN(const int64_t point_count, CountPoints(database, trials));
   const int64_t stride =
       std::max<int64_t>(1, (point_count + kCurvePointsMax - 1) / kCurvePointsMax);
   std::string out = "{";
