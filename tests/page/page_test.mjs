@@ -673,6 +673,24 @@ test("dragging along an axis of the parallel coordinates filters the table, a cl
   await close();
 });
 
+test("a parameter that is called as a column is filtered by its own name, on its axis and in the filter", async (t) => {
+  sweep(t, "named", { ...curve("x", 1), ...grid({ iterations: [100, 300, 500], acc: ["high", "low"], x: [1] }) });
+  const { page, close } = await open("#/named?view=parallel");
+  await painted(page, "parallel coordinates");
+  const box = await page.locator("[aria-label='parallel coordinates']").boundingBox();
+  const left = async (filter, count) => {
+    await page.waitForFunction((wanted) => document.querySelector("input[type=search]").value === wanted, filter);
+    await page.waitForFunction((n) => document.querySelector("[aria-label=trials] .soft").textContent.startsWith(`${n} shown`), count);
+  };
+  await page.mouse.click(box.x + 70, box.y + 320); // The lowest word of the first axis.
+  await left("param:iterations=100", 2);
+  await page.mouse.click(box.x + box.width / 2, box.y + 320);
+  await left("param:iterations=100 param:acc=high", 1);
+  await page.fill("input[type=search]", "iterations=1 acc=1");
+  await left("iterations=1 acc=1", 6);
+  await close();
+});
+
 test("bounds on a narrow axis of the parallel coordinates have as many digits as tell its places apart", async (t) => {
   sweep(t, "narrow", { ...curve("x", 1), ...grid({ x: [0.99991, 0.99993, 0.99995, 0.99997, 0.99999] }) });
   const { page, close } = await open("#/narrow?view=parallel");

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { Canvas, cut, type Pen, type Place } from "./canvas";
 import { COLOURS, rampOnGround, themed, useDark } from "./colour";
-import { filterParts, filterText, isRanked, parameters, shown, type Cell } from "./rows";
+import { filterParts, filterText, isRanked, metricTitle, parameters, parameterTitle, shown, type Cell } from "./rows";
 import { domainOf, scaleOf, shareOf, type Scale } from "./scale";
 import type { Trial } from "./api";
 import { sizeShown } from "./values";
@@ -55,9 +55,9 @@ export function ParallelView({ shown: view }: { shown: Shown }) {
   const axes: Axis[] = [
     ...names.map((name): Axis => {
       const cell = (t: Trial) => parameters(t).get(name);
-      return { name, cell, scale: scaleOf(view.all.map(cell), domainOf(space, name)) };
+      return { name: parameterTitle(name, sweep.metric), cell, scale: scaleOf(view.all.map(cell), domainOf(space, name)) };
     }),
-    { name: sweep.metric, cell: (t) => valueOf(t), scale: scaleOf(view.all.map(valueOf)) },
+    { name: metricTitle(sweep.metric), cell: (t) => valueOf(t), scale: scaleOf(view.all.map(valueOf)) },
   ];
   const share = shareOf(view.all.filter(isRanked).map(valueOf), sweep.mode);
   const shareOfTrial = (t: Trial) => (isRanked(t) ? share(t.best_value) : null);

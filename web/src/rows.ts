@@ -52,6 +52,12 @@ export function seconds(trial: Trial, isLiving: boolean): number | null {
 // A value that was reported and is no number is told.
 export const lastOf = (trial: Trial): Cell => trial.last_value ?? (trial.iterations > 0 ? "NaN" : null);
 
+const COLUMNS = ["number", "trial", "status", "best", "violation", "at", "last", "iterations", "seconds", "attempts", "why", "ended by"];
+
+// What a filter finds the column of a parameter by, and that of the metric's best values: another column may have the same name.
+export const parameterTitle = (name: string, metric: string) => (COLUMNS.includes(name) || name === metric ? "param:" + name : name);
+export const metricTitle = (metric: string) => (["number", "trial", "status"].includes(metric) ? "best" : metric);
+
 export function columnsOf(trials: Trial[], metric: string, isLiving: boolean): Column[] {
   const names = new Set<string>();
   for (const trial of trials) for (const name of parameters(trial).keys()) names.add(name);
@@ -64,7 +70,7 @@ export function columnsOf(trials: Trial[], metric: string, isLiving: boolean): C
     { name: "last", title: "last", other: rangeTitle("last", metric), cell: lastOf },
     { name: "iterations", title: "iterations", cell: (t) => t.iterations },
     ...[...names].map((name): Column => ({
-      name: "param:" + name, title: name, other: name.replaceAll("/", "."), cell: (t) => parameters(t).get(name) ?? null, isParameter: true,
+      name: "param:" + name, title: parameterTitle(name, metric), other: name.replaceAll("/", "."), cell: (t) => parameters(t).get(name) ?? null, isParameter: true,
     })),
     { name: "seconds", title: "seconds", cell: (t) => seconds(t, isLiving) },
     { name: "attempts", title: "attempts", cell: (t) => t.attempts },
