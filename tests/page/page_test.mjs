@@ -716,6 +716,26 @@ test("curves are drawn over time, smoothed, coloured by a parameter, as the addr
   await close();
 });
 
+test("the best value so far and the cutoffs are drawn anew when they change and are as many as before", async () => {
+  const { page, close } = await openListening("about:blank");
+  let change = 0;
+  await page.route(/\/photographs\/course$/, async (route) => {
+    const course = await (await route.fetch()).json();
+    const [first, last] = [course.best[0], course.best[course.best.length - 1]];
+    const rungs = course.rungs.map((rung) => ({ ...rung, cutoff: rung.cutoff === null ? null : rung.cutoff - change / 1000 }));
+    await route.fulfill({ json: { ...course, rungs, best: [{ ...first, value: 0.1 }, { ...last, value: 0.2 + change }] } });
+  });
+  await page.goto(new URL("/#/photographs", address).href);
+  for (const place of [".best-so-far", "[aria-label=curves] .plot"]) {
+    const before = await page.waitForSelector(`${place} canvas`);
+    change += 7;
+    await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange"))); // It listens and asks anew.
+    await page.waitForFunction((canvas) => !canvas.isConnected, before);
+  }
+  await page.waitForFunction(() => globalThis.written.includes("10"));
+  await close();
+});
+
 test("chosen trials stand beside each other, with what differs", async () => {
   const { page, close } = await open("#/photographs?view=compare&chosen=3,5");
   const values = rows("select number, best_value from trials where number in (3, 5) and experiment = :experiment order by number");

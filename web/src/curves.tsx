@@ -180,7 +180,7 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
       resize.disconnect();
       plot.destroy();
     };
-  }, [data, y, course?.rungs.length, isLog, isTime, weight, options.colour, drawn.join(), drawable.map((c) => c.trial).join()]);
+  }, [data, y, cut.map((r) => `${r.rung} ${r.cutoff}`).join(), isLog, isTime, weight, options.colour, drawn.join(), drawable.map((c) => c.trial).join()]);
 
   return (
     <>

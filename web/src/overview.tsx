@@ -13,12 +13,14 @@ const ORDER = ["TERMINATED", "RUNNING", "PAUSED", "PENDING", "ERROR"];
 function BestSoFar({ course, sweep }: { course: Course; sweep: Sweep }) {
   const box = useRef<HTMLDivElement>(null);
   const y = valueAxis(course.best.map((b) => b.value));
+  const minute = isLiving(sweep) ? Math.floor(Date.now() / 60e3) : 0; // The picture's end is now.
   useEffect(() => {
     const element = box.current;
     if (!element || course.best.length < 2) return;
     const begin = new Date(sweep.created_at).getTime();
     const last = new Date(course.best[course.best.length - 1].at).getTime();
-    const end = sweep.finished_at ? new Date(sweep.finished_at).getTime() : isLiving(sweep) ? Date.now() : last;
+    const now = sweep.finished_at ? new Date(sweep.finished_at).getTime() : isLiving(sweep) ? Date.now() : last;
+    const end = Math.max(now, last); // The clocks of two machines may differ.
     const xs = [...course.best.map((b) => (new Date(b.at).getTime() - begin) / 1000), (end - begin) / 1000];
     const ys = [...course.best, course.best[course.best.length - 1]].map((b) => (y.has(b.value) ? y.on(b.value) : null));
     const plot = new uPlot({
@@ -33,7 +35,7 @@ function BestSoFar({ course, sweep }: { course: Course; sweep: Sweep }) {
       resize.disconnect();
       plot.destroy();
     };
-  }, [course.best.length, sweep.name, sweep.finished_at]);
+  }, [course.best.map((b) => `${b.trial} ${b.at} ${b.value}`).join(), sweep.name, sweep.finished_at, minute]);
   if (course.best.length < 2) return null;
   return <figure class="best-so-far"><figcaption class="soft">best {sweep.metric} so far, by time{y.note && `; ${y.note}`}{course.is_behind && "; still reading"}</figcaption><div ref={box} /></figure>;
 }
