@@ -52,7 +52,7 @@ space: {x: {uniform: [0, 1]}}
     await ended;
     rmSync(own, { recursive: true, force: true });
   });
-  return { at: addresses[0], viewer: addresses[1], ended };
+  return { at: addresses[0], viewer: addresses[1], ended, own };
 }
 
 // The page may ask to its last moment, and a route of the test's be at an answer then.
@@ -825,6 +825,21 @@ test("a report opens from disk, shows all of it, and asks nobody", async () => {
   await page.waitForSelector(".bars td:text-is('lr')");
   assert.deepEqual(faults, []);
   assert.deepEqual(asked.filter((url) => !url.startsWith("file:") && !url.startsWith("data:") && !url.startsWith("blob:")), []);
+  await context.close();
+});
+
+test("a report of a sweep that runs ends when the sweep was heard of last, however late it is opened", async (t) => {
+  const sweep = await runWithPage(t);
+  const living = await open("#/endless?view=timeline", { at: sweep.at });
+  await living.page.waitForSelector("[aria-label=timeline] .legend:has-text('running 2')");
+  await living.close();
+  execFileSync(tune, ["report", "endless", "--html", "endless.html"], { cwd: sweep.own, stdio: "ignore" });
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.clock.setFixedTime(Date.now() + 72 * 3600e3);
+  await page.goto(pathToFileURL(join(sweep.own, "endless.html")).href + "#/endless?view=timeline");
+  await page.waitForSelector("[aria-label=timeline] .legend:has-text('running 2')");
+  assert.doesNotMatch(await page.textContent("[aria-label=timeline] .note"), /^\S+ h from/);
   await context.close();
 });
 

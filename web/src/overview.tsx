@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { SweepActions, type Acting } from "./act";
-import { isLiving, type Course, type Sweep } from "./api";
+import { isLiving, isReport, type Course, type Sweep } from "./api";
 import { COLOURS } from "./colour";
 import { shown } from "./rows";
 import { TIME_STEPS, timeTexts } from "./scale";
@@ -13,13 +13,14 @@ const ORDER = ["TERMINATED", "RUNNING", "PAUSED", "PENDING", "ERROR"];
 function BestSoFar({ course, sweep }: { course: Course; sweep: Sweep }) {
   const box = useRef<HTMLDivElement>(null);
   const y = valueAxis(course.best.map((b) => b.value));
-  const minute = isLiving(sweep) ? Math.floor(Date.now() / 60e3) : 0; // The picture's end is now.
+  const isNow = isLiving(sweep) && !isReport;
+  const minute = isNow ? Math.floor(Date.now() / 60e3) : 0; // The picture's end is now.
   useEffect(() => {
     const element = box.current;
     if (!element || course.best.length < 2) return;
     const begin = new Date(sweep.created_at).getTime();
     const last = new Date(course.best[course.best.length - 1].at).getTime();
-    const now = sweep.finished_at ? new Date(sweep.finished_at).getTime() : isLiving(sweep) ? Date.now() : last;
+    const now = sweep.finished_at ? new Date(sweep.finished_at).getTime() : isNow ? Date.now() : last;
     const end = Math.max(now, last); // The clocks of two machines may differ.
     const xs = [...course.best.map((b) => (new Date(b.at).getTime() - begin) / 1000), (end - begin) / 1000];
     const ys = [...course.best, course.best[course.best.length - 1]].map((b) => (y.has(b.value) ? y.on(b.value) : null));

@@ -1,7 +1,7 @@
 // Who ran what when: workers as rows, attempts as bars by what became of them; or devices as rows, of which each attempt fills the
 // share that it held. Dragging looks closer.
 import { useMemo, useState } from "preact/hooks";
-import { isLiving, type HeldDevice, type Timeline, type Trial } from "./api";
+import { isLiving, isReport, type HeldDevice, type Timeline, type Trial } from "./api";
 import { Canvas, type Pen, type Place } from "./canvas";
 import { FAILED, OUTCOMES, themed } from "./colour";
 import { useAnswer } from "./live";
@@ -68,8 +68,8 @@ interface Laid {
   hasDevices: boolean;
 }
 
-// `now` is null where no tuner runs the sweep: what has no end was heard of last then.
-function rowsOf(timeline: Timeline, trials: Trial[], now: number | null, byDevice: boolean): Laid {
+// `now` is null where no tuner runs the sweep (it is over), and in a report: what has no end was heard of last then.
+function rowsOf(timeline: Timeline, trials: Trial[], isOver: boolean, now: number | null, byDevice: boolean): Laid {
   const index = Object.fromEntries(timeline.attempts.columns.map((name, i) => [name, i]));
   const byNumber = new Map(trials.map((t) => [t.number, t]));
   const names = new Map(timeline.workers.map((w) => [w.id, w.name]));
@@ -80,7 +80,7 @@ function rowsOf(timeline: Timeline, trials: Trial[], now: number | null, byDevic
     if (!byNumber.has(trial)) continue;
     const bar = {
       trial, attempt: row[index.attempt] as number,
-      outcome: becameOf(String(row[index.outcome]), row[index.attempt] as number, byNumber.get(trial), now === null),
+      outcome: becameOf(String(row[index.outcome]), row[index.attempt] as number, byNumber.get(trial), isOver),
       from: row[index.started] as number, to: (row[index.finished] ?? now ?? row[index.heard] ?? row[index.started]) as number, y: 0, high: 0, share: 1,
     };
     const devices = (row[index.devices] ?? []) as HeldDevice[];
@@ -133,7 +133,7 @@ export function TimelineView({ shown: view }: { shown: Shown }) {
   const [under, setUnder] = useState("");
   const [width, setWidth] = useState(800);
   const byDevice = view.options.rows === "devices";
-  const laid = useMemo(() => value && rowsOf(value, view.trials, isLiving(view.sweep) ? Date.now() : null, byDevice), [value, view.trials, byDevice, view.sweep.status]);
+  const laid = useMemo(() => value && rowsOf(value, view.trials, !isLiving(view.sweep), isLiving(view.sweep) && !isReport ? Date.now() : null, byDevice), [value, view.trials, byDevice, view.sweep.status]);
   if (trouble) return <section aria-label="timeline" class="view"><p class="doubt">{trouble}</p></section>;
   if (!value || !laid) return <section aria-label="timeline" class="view"><p class="empty">Reading the attempts…</p></section>;
   if (laid.rows.length === 0) return <section aria-label="timeline" class="view"><p class="empty">{byDevice ? <>No attempt held a device. <button onClick={() => view.set({ rows: "" })}>workers</button></> : "No attempt has begun."}</p></section>;
