@@ -1410,6 +1410,15 @@ class Started(unittest.TestCase):
         self.assertEqual([curve["values"] for curve in page.json("/sweeps/small/curves" + asked)["curves"]], [[0.25], [0.25]])
         self.assertEqual([row[1:] for row in page.json("/sweeps/small/ranges" + asked)["rows"]], [[0.25, 0.25, 0.25]] * 2)
 
+    def test_a_metric_that_is_reported_now_and_then_is_named_also_where_the_last_report_lacks_it(self):
+        Path(self.folder, "p.sh").write_text("tune report acc=1\ntune report acc=2 top5=0.5\ntune report acc=3\n")
+        Path(self.folder, "space.yaml").write_text(
+            "name: small\ntrainable: {command: [sh, p.sh]}\nmetric: acc\nmode: max\nsamples: 2\nspace: {x: {uniform: [0, 1]}}\n")
+        subprocess.run([TUNE, "run", "space.yaml"], cwd=self.folder, check=True, timeout=120, capture_output=True)
+        page = Page(self.folder)
+        self.addCleanup(page.end)
+        self.assertEqual(page.json("/sweeps/small/metrics"), ["acc", "top5"])
+
     def test_the_curve_of_a_program_that_numbers_its_reports_by_steps_has_all_its_points(self):
         Path(self.folder, "p.sh").write_text('for i in $(seq 1 20); do echo "step $((i * 500)) acc: $i"; done\n')
         Path(self.folder, "space.yaml").write_text(

@@ -140,14 +140,16 @@ void AppendCurve(int64_t trial, const std::vector<Point>& points, size_t stride,
 }
 
 Result<std::vector<std::string>> ReadMetricNames(Database& database, const FoundSweep& sweep) {
-  // By the last report of the latest trials: to look at all reports takes seconds.
+  // By the last reports of the latest trials, 20 of each or more: a metric may be reported now and
+  // then, and to look at all reports takes seconds.
   static constexpr char kSql[] =
-      "SELECT DISTINCT m.key FROM"
-      " (SELECT (SELECT r.metrics FROM report_rows AS r WHERE r.trial = t.id"
-      "   ORDER BY r.iteration DESC, r.attempt DESC LIMIT 1) AS metrics"
-      "  FROM (SELECT id FROM trial_rows WHERE experiment = ?1 AND iterations > 0"
-      "   ORDER BY number DESC LIMIT 100) AS t) AS latest,"
-      " json_each(latest.metrics) AS m ORDER BY m.key";
+      "WITH latest AS (SELECT id FROM trial_rows WHERE experiment = ?1 AND iterations > 0"
+      "   ORDER BY number DESC LIMIT 100)"
+      " SELECT DISTINCT m.key FROM latest JOIN report_rows AS r ON r.rowid IN"
+      "  (SELECT s.rowid FROM report_rows AS s WHERE s.trial = latest.id"
+      "   ORDER BY s.attempt DESC, s.iteration DESC"
+      "   LIMIT (SELECT 2000 / count(*) FROM latest)),"
+      " json_each(r.metrics) AS m ORDER BY m.key";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
   row->BindAll(sweep.id);
   std::vector<std::string> names;
