@@ -1384,6 +1384,24 @@ test("on a phone nothing is wider than the screen but the table, which scrolls",
   await close();
 });
 
+test("on a phone a swipe to the side reaches the last axis of the parallel coordinates, and filters nothing", async (t) => {
+  const uniform = { uniform: [0, 1] };
+  sweep(t, "wide", { ...curve("a", 1), space: { a: uniform, b: uniform, c: uniform, d: uniform, e: uniform, f: uniform }, samples: 6 });
+  const { page, close } = await open("#/wide?view=parallel", { viewport: { width: 390, height: 800 }, hasTouch: true, isMobile: true });
+  await painted(page, "parallel coordinates");
+  await page.locator(".sideways").scrollIntoViewIfNeeded();
+  const box = await page.locator(".sideways").boundingBox();
+  const devtools = await page.context().newCDPSession(page);
+  const touch = (type, ...touchPoints) => devtools.send("Input.dispatchTouchEvent", { type, touchPoints });
+  const y = box.y + 150;
+  await touch("touchStart", { x: box.x + 250, y });
+  for (let moved = 10; moved <= 200; moved += 10) await touch("touchMove", { x: box.x + 250 - moved, y });
+  await touch("touchEnd");
+  await page.waitForFunction(() => document.querySelector(".sideways").scrollLeft > 100);
+  assert.equal(await page.inputValue("input[type=search]"), "");
+  await close();
+});
+
 test("names however long, and values however large, leave the page as wide as the screen", async (t) => {
   const name = "a_parameter_with_a_very_long_name_".repeat(5) + "end";
   sweep(t, "long", { ...printing("echo acc: 5.5612345678901234e299", "acc"), samples: 3, space: { [name]: { uniform: [0, 1] }, x: { choice: ["v".repeat(300), "b"] } } });
