@@ -673,6 +673,25 @@ test("dragging along an axis of the parallel coordinates filters the table, a cl
   await close();
 });
 
+test("a drag that ends beside the picture counts, on an axis of the parallel coordinates and in the timeline", async () => {
+  const { page, close } = await open("#/photographs?view=parallel");
+  const drag = async (label, from, to) => {
+    await painted(page, label);
+    const box = await page.locator(`[aria-label='${label}']`).boundingBox();
+    await page.mouse.move(box.x + from(box).x, box.y + from(box).y);
+    await page.mouse.down();
+    await page.mouse.move(box.x + to(box).x, box.y + to(box).y);
+    await page.mouse.up();
+  };
+  await drag("parallel coordinates", () => ({ x: 70, y: 180 }), () => ({ x: 70, y: -15 }));
+  await page.waitForFunction(() => /^lr>=\S+$/.test(document.querySelector("input[type=search]").value));
+  await page.fill("input[type=search]", "");
+  await page.click("[role=tab]:text-is('Timeline')");
+  await drag("attempts by worker", ({ width }) => ({ x: width / 2, y: 5 }), ({ width }) => ({ x: width + 6, y: 5 }));
+  await page.waitForSelector("button:text-is('whole time')");
+  await close();
+});
+
 test("a parameter that is called as a column is filtered by its own name, on its axis and in the filter", async (t) => {
   sweep(t, "named", { ...curve("x", 1), ...grid({ iterations: [100, 300, 500], acc: ["high", "low"], x: [1] }) });
   const { page, close } = await open("#/named?view=parallel");

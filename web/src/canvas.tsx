@@ -65,7 +65,11 @@ export function Canvas({ label, height, paint, when, onClick, onMove, onDrag }: 
   const at = (e: PointerEvent | MouseEvent): Place => ({ x: e.offsetX, y: e.offsetY });
   return (
     <canvas ref={canvas} role="img" aria-label={label} style={{ height: `${height}px` }}
-      onPointerDown={(e) => { begun.current = at(e); }}
+      onPointerDown={(e) => {
+        begun.current = at(e);
+        e.currentTarget.setPointerCapture(e.pointerId); // A drag may end beside the drawing.
+      }}
+      onPointerCancel={() => { begun.current = null; }}
       onPointerMove={(e) => onMove?.(at(e))}
       onPointerLeave={() => onMove?.(null)}
       onPointerUp={(e) => {

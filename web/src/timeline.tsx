@@ -189,7 +189,7 @@ export function TimelineView({ shown: view }: { shown: Shown }) {
         <Canvas label="attempts by worker" height={height} paint={paint} when={[laid, zoom]}
           onMove={(place) => { const hit = place && find(place); setUnder(hit ? `trial ${hit[1].trial}, attempt ${hit[1].attempt} on ${hit[0].name}: ${hit[1].outcome}, ${span(hit[1].to - hit[1].from)}` : ""); }}
           onClick={(place) => { const hit = find(place); if (hit) view.open(hit[1].trial); }}
-          onDrag={(a, b) => setZoom([ms(Math.min(a.x, b.x)), ms(Math.max(a.x, b.x))])} />
+          onDrag={(a, b) => { const [low, high] = [Math.max(from, ms(Math.min(a.x, b.x))), Math.min(to, ms(Math.max(a.x, b.x)))]; if (low < high) setZoom([low, high]); }} />
       </div>
     </section>
   );
