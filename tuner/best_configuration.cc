@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "core/check.h"
 #include "core/standing.h"
@@ -85,6 +86,18 @@ std::vector<ConfigurationRuns> RankConfigurations(std::span<const Run> runs, int
                      return IsBetterStanding(a.mean, a.violation, b.mean, b.violation, mode);
                    });
   return ranked;
+}
+
+Value RunsValue(const ConfigurationRuns& runs) {
+  Value trials = Value::MakeList();
+  for (const int64_t trial : runs.trials) trials.AsList().emplace_back(trial);
+  Value value = Value::MakeMap();
+  value.Set("mean", runs.mean);
+  value.Set("deviation", runs.deviation ? Value(*runs.deviation) : Value());
+  value.Set("count", runs.count());
+  value.Set("repeat", runs.repeat);
+  value.Set("trials", std::move(trials));
+  return value;
 }
 
 std::string RankConfigurationsSql(int64_t experiment, int64_t repeat, Mode mode, bool has_limits) {

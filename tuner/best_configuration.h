@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/metric.h"
+#include "core/value.h"
 #include "tuner/best_trial.h"
 
 namespace tune {
@@ -48,6 +49,9 @@ struct ConfigurationRuns {
 std::vector<ConfigurationRuns> RankConfigurations(std::span<const Run> runs, int64_t repeat,
                                                   Mode mode,
                                                   FailedTrials failed = FailedTrials::kLeaveOut);
+
+// As answers in JSON tell it: {"mean":..., "deviation":..., "count":3, "repeat":3, "trials":[...]}.
+Value RunsValue(const ConfigurationRuns& runs);
 
 // The ranking as a query over `trials`, of a sweep whose trials have ended.
 std::string RankConfigurationsSql(int64_t experiment, int64_t repeat, Mode mode,

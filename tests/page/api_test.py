@@ -203,6 +203,7 @@ class OfASweep(unittest.TestCase):
         number, value, at = self.rows(
             "select number, best_value, best_iteration from trials order by best_value desc, number limit 1")[0]
         self.assertEqual((sweep["best"]["number"], sweep["best"]["value"], sweep["best"]["iteration"]), (number, value, at))
+        self.assertIsNone(sweep["best"]["runs"])
         trials = self.page.trials("small")
         self.assertEqual(
             [(t["number"], t["status"], t["iterations"], t["best_value"], t["config"]) for t in trials],
@@ -1409,6 +1410,16 @@ class Started(unittest.TestCase):
         asked = "?metric=" + urllib.parse.quote(metric)
         self.assertEqual([curve["values"] for curve in page.json("/sweeps/small/curves" + asked)["curves"]], [[0.25], [0.25]])
         self.assertEqual([row[1:] for row in page.json("/sweeps/small/ranges" + asked)["rows"]], [[0.25, 0.25, 0.25]] * 2)
+
+    def test_the_best_configuration_of_repeated_runs_is_told_with_its_mean(self):
+        Path(self.folder, "space.yaml").write_text(
+            "name: small\ntrainable: {curve: {value: x, iterations: 2}}\nmetric: acc\nmode: max\n"
+            "space: {x: {grid_search: [1, 2]}}\nsearch: {algorithm: grid, repeat: 2}\n")
+        subprocess.run([TUNE, "run", "space.yaml"], cwd=self.folder, check=True, timeout=120, capture_output=True)
+        page = Page(self.folder)
+        self.addCleanup(page.end)
+        best = page.json("/sweeps/small")["best"]
+        self.assertEqual((best["value"], best["runs"]), (2, {"mean": 2, "deviation": 0, "count": 2, "repeat": 2, "trials": [2, 3]}))
 
     def test_a_metric_that_is_reported_now_and_then_is_named_also_where_the_last_report_lacks_it(self):
         Path(self.folder, "p.sh").write_text("tune report acc=1\ntune report acc=2 top5=0.5\ntune report acc=3\n")

@@ -1464,6 +1464,15 @@ test("on a phone a trial opens where it is seen", async () => {
   await close();
 });
 
+test("with repeat the overview names the best configuration by the mean of its runs", async (t) => {
+  const script = "if [ $1 = 2 ]; then echo acc: 5; elif mkdir ran_once 2>/dev/null; then echo acc: 9; else echo acc: 0; fi";
+  sweep(t, "repeated", { ...printing(script, "acc"), space: { x: { grid_search: [1, 2] } }, search: { algorithm: "grid", repeat: 2 } });
+  const { page, close } = await open("#/repeated");
+  assert.match(await page.textContent(".overview"),
+    /best: the configuration of trials 2, 3, mean acc 5 of 2 runs; its best run: trial [23], acc 5 at iteration 1/);
+  await close();
+});
+
 test("where each trial that reported failed the overview says so", async (t) => {
   sweep(t, "failed", { ...printing("echo acc: 1; exit 3", "acc") }, [], 3);
   const { page, close } = await open("#/failed");

@@ -81,6 +81,7 @@ Result<std::string> SummaryJson(Database& database, const FoundSweep& sweep, con
   AppendField("iteration", best->iteration, out);
   AppendField("violation", best->violation ? Value(*best->violation) : Value(), out);
   AppendField("config", best->config, out);
+  AppendField("runs", best->runs ? RunsValue(*best->runs) : Value(), out);
   return out + "}";
 }
 

@@ -10,6 +10,8 @@ export interface Best {
   value: number;
   iteration: number;
   config: Config;
+  // With `repeat`: the runs of its configuration, which is the best by their mean.
+  runs: { mean: number; deviation: number | null; count: number; repeat: number; trials: number[] } | null;
 }
 
 export interface Summary {

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { SweepActions, type Acting } from "./act";
-import { isLiving, isReport, type Course, type Sweep } from "./api";
+import { isLiving, isReport, type Best, type Course, type Sweep } from "./api";
 import { COLOURS } from "./colour";
 import { shown } from "./rows";
 import { TIME_STEPS, timeTexts } from "./scale";
@@ -53,6 +53,14 @@ function savedText(course: Course): string {
   return parts.join("; ");
 }
 
+// With `repeat` a single run may have a better value than each of the best configuration.
+function BestFound({ best: { number, value, iteration, runs }, metric }: { best: Best; metric: string }) {
+  const run = <>trial {number}, {metric} <strong>{shown(value)}</strong> at iteration {iteration}</>;
+  if (!runs) return <div>best: {run}</div>;
+  const count = runs.count < runs.repeat ? `${runs.count} of ${runs.repeat}` : runs.count;
+  return <div>best: the configuration of {runs.count === 1 ? "trial" : "trials"} {runs.trials.join(", ")}, mean {metric} <strong>{shown(runs.mean)}</strong> of {count} {runs.repeat === 1 ? "run" : "runs"}; its best run: {run}</div>;
+}
+
 export function Overview({ sweep, course, want }: { sweep: Sweep; course: Course | null; want: Acting["want"] }) {
   const mayGoOn = sweep.status !== "STOPPED" && sweep.status !== "FINISHED";
   const total = Object.values(sweep.counts).reduce((a, b) => a + b, 0);
@@ -73,7 +81,7 @@ export function Overview({ sweep, course, want }: { sweep: Sweep; course: Course
         {sweep.metrics.length > 1
           ? <div class="soft">several objectives: the view "front" shows the trials that none is better than</div>
           : sweep.best
-            ? <div>best: trial {sweep.best.number}, {sweep.metric} <strong>{shown(sweep.best.value)}</strong> at iteration {sweep.best.iteration}</div>
+            ? <BestFound best={sweep.best} metric={sweep.metric} />
             : <div class="soft">best: none, {sweep.why_no_best}</div>}
         {sweep.ended_early && <p class="soft">ended early: {sweep.ended_early}</p>}
         {sweep.none_feasible && <p class="doubt" role="status">{sweep.none_feasible}</p>}

@@ -26,7 +26,7 @@ function columnsOf(sweeps: Summary[]): Column<Summary>[] {
     { name: "status", title: "status", cell: stateOf },
     { name: "ended", title: "ended", cell: ended },
     { name: "metric", title: "metric", cell: (s) => (s.job ? null : s.metrics.join(", ")) },
-    { name: "best", title: "best", cell: (s) => (s.job ? s.job.exit_status : s.metrics.length > 1 ? null : s.best?.value ?? null) },
+    { name: "best", title: "best", cell: (s) => (s.job ? s.job.exit_status : s.metrics.length > 1 ? null : s.best?.runs?.mean ?? s.best?.value ?? null) },
     { name: "created", title: "created", cell: (s) => s.created_at, isTime: true },
     { name: "seconds", title: "seconds", cell: seconds },
     { name: "note", title: "note", cell: (s) => s.note || null },

@@ -38,18 +38,7 @@ Value CheckpointCell(const BestTrial& best) {
 }
 
 // The runs of its configuration; null where it was tried once.
-Value RunsCell(const BestTrial& best) {
-  if (!best.runs) return Value();
-  Value trials = Value::MakeList();
-  for (const int64_t trial : best.runs->trials) trials.AsList().emplace_back(trial);
-  Value runs = Value::MakeMap();
-  runs.Set("mean", best.runs->mean);
-  runs.Set("deviation", best.runs->deviation ? Value(*best.runs->deviation) : Value());
-  runs.Set("count", best.runs->count());
-  runs.Set("repeat", best.runs->repeat);
-  runs.Set("trials", std::move(trials));
-  return runs;
-}
+Value RunsCell(const BestTrial& best) { return best.runs ? RunsValue(*best.runs) : Value(); }
 
 // The scores of the model on the evaluation set; null where it was not tested.
 Value TestCell(const BestModel& model) {
