@@ -1357,6 +1357,22 @@ test("the table is saved as CSV with what is shown", async () => {
   await close();
 });
 
+test("whole numbers that a double does not hold are shown, copied and saved digit by digit", async (t) => {
+  const digits = "1234567890123456789"; // As JSON here it would be rounded.
+  file("seeds.yaml", `name: seeds\nmetric: acc\nmode: max\nspace: {seed: {grid_search: [${digits}, 7]}}\nsearch: {algorithm: grid}\ntrainable: {curve: {value: "1 / t", iterations: 1}}\n`);
+  t.after(() => run("delete", "seeds", "--yes"));
+  run("run", "seeds.yaml");
+  const { page, close } = await open("#/seeds?trial=0&view=compare&chosen=0,1", { permissions: ["clipboard-read", "clipboard-write"] });
+  await page.waitForSelector(`[aria-label=trials] td:text-is('${digits}')`);
+  await page.waitForSelector(`[aria-label=compare] td:text-is('${digits}')`);
+  await page.waitForSelector(`aside dd:text-is('${digits}')`);
+  await page.click("aside button:text-is('copy')");
+  assert.match(await page.evaluate(() => navigator.clipboard.readText()), new RegExp(`"seed": ${digits}\\s`));
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("button:text-is('save as CSV')")]);
+  assert.match(readFileSync(await download.path(), "utf8"), new RegExp(`,${digits},`));
+  await close();
+});
+
 test("a CSV file is named after its sweep, holds no formula, and seconds as they were measured", async (t) => {
   sweep(t, "formula", { ...curve("n - 1 / (t + 1)", 1), ...grid({ x: ["=cmd|' /C calc'!A0", "+1", "@x", "-y", "a=b"], n: [-3] }) });
   const { page, close } = await openListening("about:blank");

@@ -238,13 +238,30 @@ export class Refused extends Error {
   }
 }
 
+// A whole number that a double does not hold, by its digits: such as a seed of 62 bits.
+export class Whole {
+  constructor(readonly digits: string) {}
+  toJSON() {
+    return (JSON as unknown as { rawJSON: (text: string) => unknown }).rawJSON(this.digits);
+  }
+}
+
+type Reviver = (key: string, value: unknown, context?: { source?: string }) => unknown;
+
+// Older browsers do not tell the digits: the number is rounded there.
+function parsed(text: string): unknown {
+  if (!/[[:,]-?\d{16,}[\],}]/.test(text)) return JSON.parse(text);
+  return (JSON.parse as (text: string, reviver: Reviver) => unknown)(text, (_, value, context) =>
+    Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? "") ? new Whole(context?.source as string) : value);
+}
+
 export const pathOf = (sweep: string) => "/sweeps/" + encodeURIComponent(sweep);
 
 // A report's data: JSON of address to answer, packed with gzip, in base64.
 async function unpack(text: string): Promise<Map<string, unknown>> {
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Map(Object.entries(JSON.parse(await new Response(stream).text())));
+  return new Map(Object.entries(parsed(await new Response(stream).text()) as object));
 }
 
 const packed = document.getElementById("report")?.textContent;
@@ -276,7 +293,7 @@ export async function ask<T>(path: string): Promise<T> {
   const headers: Record<string, string> = before ? { "If-None-Match": before.tag } : {};
   const response = await fetch("/api/v1" + path, { headers, cache: "no-store" });
   if (response.status === 304 && before) return before.value as T;
-  const value = await response.json();
+  const value = parsed(await response.text()) as { error?: string };
   if (!response.ok) throw new Refused(response.status, value.error ?? response.statusText);
   const tag = response.headers.get("ETag");
   if (tag) {

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { isLiving } from "./api";
 import { COLOURS } from "./colour";
-import { parameters, seconds, shown } from "./rows";
+import { digitsOf, parameters, seconds, shown } from "./rows";
 import type { Shown } from "./view";
 
 export function CompareView({ shown: view }: { shown: Shown }) {
@@ -15,7 +15,7 @@ export function CompareView({ shown: view }: { shown: Shown }) {
     ["iterations", trials.map((t) => t.iterations)],
     ["seconds", trials.map((t) => seconds(t, isLiving(view.sweep)))],
     ["ended by", trials.map((t) => t.stop_reason ?? t.status)],
-    ...view.names.map((name): [string, (string | number | boolean | null | undefined)[]] => [name, trials.map((t) => parameters(t).get(name))]),
+    ...view.names.map((name): [string, (string | number | boolean | null | undefined)[]] => [name, trials.map((t) => digitsOf(t, name) ?? parameters(t).get(name))]),
   ];
   const differs = (cells: unknown[]) => cells.some((c) => c !== cells[0]);
   const shownRows = rows.filter(([, cells], i) => i < 5 || !onlyDifferent || trials.length < 2 || differs(cells));

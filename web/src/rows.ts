@@ -1,5 +1,5 @@
 // Trials as rows of a table: columns, order and filter.
-import { isReport, type Config, type Ranges, type Trial } from "./api";
+import { isReport, Whole, type Config, type Ranges, type Trial } from "./api";
 
 export type Cell = number | string | boolean | null;
 
@@ -8,6 +8,7 @@ export interface Column<T = Trial> {
   title: string;
   other?: string; // What a filter may call it, too.
   cell: (row: T) => Cell;
+  digits?: (row: T) => string | undefined; // Of a whole number that the cell rounds.
   isParameter?: boolean;
   metric?: string;
   isExtra?: boolean; // Shown where it is asked for.
@@ -15,11 +16,15 @@ export interface Column<T = Trial> {
   isTime?: boolean; // Its cells are times, of which a beginning is enough: 2026-11-28.
 }
 
-export function flat(config: Config, before = ""): Map<string, Cell> {
+// `digits`: is given those of whole numbers that a cell rounds.
+export function flat(config: Config, before = "", digits?: Map<string, string>): Map<string, Cell> {
   const out = new Map<string, Cell>();
   for (const [name, value] of Object.entries(config ?? {})) {
-    if (value !== null && typeof value === "object" && !Array.isArray(value)) {
-      for (const [inner, cell] of flat(value as Config, before + name + "/")) out.set(inner, cell);
+    if (value instanceof Whole) {
+      out.set(before + name, Number(value.digits));
+      digits?.set(before + name, value.digits);
+    } else if (value !== null && typeof value === "object" && !Array.isArray(value)) {
+      for (const [inner, cell] of flat(value as Config, before + name + "/", digits)) out.set(inner, cell);
     } else {
       out.set(before + name, value !== null && typeof value === "object" ? JSON.stringify(value) : (value as Cell));
     }
@@ -28,10 +33,21 @@ export function flat(config: Config, before = ""): Map<string, Cell> {
 }
 
 const flats = new WeakMap<Trial, Map<string, Cell>>();
+const digitsByTrial = new WeakMap<Trial, Map<string, string>>();
 export function parameters(trial: Trial): Map<string, Cell> {
   let found = flats.get(trial);
-  if (!found) flats.set(trial, (found = flat(trial.config)));
+  if (!found) {
+    const digits = new Map<string, string>();
+    flats.set(trial, (found = flat(trial.config, "", digits)));
+    digitsByTrial.set(trial, digits);
+  }
   return found;
+}
+
+// Of a parameter that is a whole number which its cell rounds.
+export function digitsOf(trial: Trial, name: string): string | undefined {
+  parameters(trial);
+  return digitsByTrial.get(trial)?.get(name);
 }
 
 // How long its attempts took; of one that runs whole seconds up to now, which is not known in a report. Where its tuner is gone it ran
@@ -70,7 +86,7 @@ export function columnsOf(trials: Trial[], metric: string, isLiving: boolean): C
     { name: "last", title: "last", other: rangeTitle("last", metric), cell: lastOf },
     { name: "iterations", title: "iterations", cell: (t) => t.iterations },
     ...[...names].map((name): Column => ({
-      name: "param:" + name, title: parameterTitle(name, metric), other: name.replaceAll("/", "."), cell: (t) => parameters(t).get(name) ?? null, isParameter: true,
+      name: "param:" + name, title: parameterTitle(name, metric), other: name.replaceAll("/", "."), cell: (t) => parameters(t).get(name) ?? null, digits: (t) => digitsOf(t, name), isParameter: true,
     })),
     { name: "seconds", title: "seconds", cell: (t) => seconds(t, isLiving) },
     { name: "attempts", title: "attempts", cell: (t) => t.attempts },
@@ -201,7 +217,7 @@ const words = new WeakMap<Trial, string>();
 export function wordsOf(trial: Trial): string {
   let found = words.get(trial);
   if (found === undefined) {
-    const config = [...parameters(trial)].map(([name, cell]) => `${name} ${cell}`);
+    const config = [...parameters(trial)].map(([name, cell]) => `${name} ${digitsOf(trial, name) ?? cell}`);
     words.set(trial, (found = [trial.status, trial.stop_reason ?? "", ...config].join("\n").toLowerCase()));
   }
   return found;
@@ -243,14 +259,14 @@ export function filterOf<T>(text: string, columns: Column<T>[], wordsOf: (row: T
 }
 
 const SMALL = 1e-4; // Below it the zeros before the digits take more room than these.
-const EXACT_MAX = 1e15; // Whole numbers below it are written digit by digit.
 
 export function shown(cell: Cell | undefined): string {
   if (cell === null || cell === undefined) return "";
   if (typeof cell !== "number") return String(cell);
-  if (Number.isInteger(cell) && Math.abs(cell) < EXACT_MAX) return String(cell);
+  if (Number.isSafeInteger(cell)) return String(cell);
   const rounded = Number(cell.toPrecision(6));
-  return Math.abs(rounded) < SMALL && rounded !== 0 ? rounded.toExponential() : String(rounded);
+  // Zeros in place of digits would look exact.
+  return (Math.abs(rounded) < SMALL && rounded !== 0) || Math.abs(rounded) > Number.MAX_SAFE_INTEGER ? rounded.toExponential() : String(rounded);
 }
 
 // A spreadsheet would take such a text for a formula.
@@ -260,6 +276,6 @@ const quoted = (text: string) => (/[",\r\n]/.test(text) ? '"' + text.replace(/"/
 
 export function asCsv(trials: Trial[], columns: Column[]): string {
   const lines = [columns.map((c) => quoted(textOf(c.title))).join(",")];
-  for (const trial of trials) lines.push(columns.map((c) => quoted(textOf(c.cell(trial)))).join(","));
+  for (const trial of trials) lines.push(columns.map((c) => c.digits?.(trial) ?? quoted(textOf(c.cell(trial)))).join(","));
   return lines.join("\n") + "\n";
 }

@@ -111,7 +111,7 @@ export function TrialTable({ sweep, leftOut, trials, columns, sort, best, chosen
                   <td key={column.name} class={typeof column.cell(trial) === "number" && column.name !== "number" ? "number" : ""}>
                     {column.name === "number"
                       ? <button class="link" onClick={() => onOpen(trial.number)}>{trial.number}{trial.number === best ? " ★" : ""}</button>
-                      : column.name === "status" ? `${MARKS[trial.status] ?? ""} ${trial.status}` : shown(column.cell(trial))}
+                      : column.name === "status" ? `${MARKS[trial.status] ?? ""} ${trial.status}` : column.digits?.(trial) ?? shown(column.cell(trial))}
                   </td>
                 ))}
               </tr>

@@ -6,7 +6,7 @@ import { isReport, type Log, type TrialDetail } from "./api";
 import { COLOURS, themed } from "./colour";
 import { iterationAxis } from "./curves";
 import { useAnswer } from "./live";
-import { cutoffShown, flat, isValue, lastOf, shown } from "./rows";
+import { cutoffShown, digitsOf, flat, isValue, lastOf, parameters, shown } from "./rows";
 import { valueAxis } from "./values";
 
 const time = (text: string | null) => (text ? new Date(text).toLocaleString() : "");
@@ -132,7 +132,7 @@ export function TrialPanel({ detail, metric, others, path, tick, why, want, onCl
         {trial.finished_at && <><dt>ended</dt><dd>{time(trial.finished_at)}</dd></>}
       </dl>
       <h3>Configuration <button onClick={copy}>copy</button></h3>
-      <dl>{[...flat(trial.config)].map(([name, value]) => <><dt>{name}</dt><dd>{shown(value)}</dd></>)}</dl>
+      <dl>{[...parameters(trial)].map(([name, value]) => <><dt>{name}</dt><dd>{digitsOf(trial, name) ?? shown(value)}</dd></>)}</dl>
       {detail.decisions.length > 0 && <>
         <h3>Decisions</h3>
         <ul>{detail.decisions.map((d) => <li key={`${d.iteration} ${d.decision}`}>iteration {d.iteration}: {decisionText(d)}</li>)}</ul>
