@@ -294,6 +294,18 @@ test("words of an axis stand in the order of the space file", async (t) => {
   await close();
 });
 
+test("null is a value like others, and trials that lack a parameter are counted beside its slice", async (t) => {
+  const space = { kind: { choice: ["a", "b"] }, depth: { choice: [null, 5, 10] }, beta: { uniform: [0, 1], when: { kind: "a" } } };
+  sweep(t, "nulls", { ...curve("1 - 1 / (t + 1)", 2), space, samples: 12, seed: 1 });
+  const count = (what) => JSON.parse(run("results", "nulls", "--sql", `select count() as count from trials where json_type(config, ${what} and experiment = :experiment`, "--format", "json"))[0].count;
+  const { page, close } = await openListening("#/nulls?view=slice");
+  await page.waitForFunction(() => globalThis.places.some((place) => place.label === "acc over depth" && place.text === "null"));
+  await page.waitForSelector(`figcaption:text-is('acc over beta; ${count("'$.beta') is null")} without a place on this axis')`);
+  await page.fill("input[type=search]", "depth=null");
+  await page.waitForSelector(`[aria-label=trials] .soft:text-matches('^${count("'$.depth') = 'null'")} shown')`);
+  await close();
+});
+
 test("what a killed tuner left is shown up to its last report", async (t) => {
   const own = mkdtempSync(join(tmpdir(), "tune_page_"));
   t.after(() => rmSync(own, { recursive: true, force: true }));

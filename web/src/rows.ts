@@ -32,6 +32,8 @@ export function flat(config: Config, before = "", digits?: Map<string, string>):
   return out;
 }
 
+export const NULL = "null"; // The value null of a parameter.
+
 const flats = new WeakMap<Trial, Map<string, Cell>>();
 const digitsByTrial = new WeakMap<Trial, Map<string, string>>();
 export function parameters(trial: Trial): Map<string, Cell> {
@@ -39,6 +41,8 @@ export function parameters(trial: Trial): Map<string, Cell> {
   if (!found) {
     const digits = new Map<string, string>();
     flats.set(trial, (found = flat(trial.config, "", digits)));
+    // A value like others; a cell that is null is a parameter that the trial does not have.
+    for (const [name, cell] of found) if (cell === null) found.set(name, NULL);
     digitsByTrial.set(trial, digits);
   }
   return found;

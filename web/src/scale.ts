@@ -1,6 +1,6 @@
 // Where values lie on an axis: numbers on a linear or logarithmic one, anything else in equal steps.
 import type { Config } from "./api";
-import type { Cell } from "./rows";
+import { NULL, type Cell } from "./rows";
 import { tickTexts } from "./values";
 
 export interface Scale {
@@ -104,7 +104,8 @@ function ordered(known: Exclude<Cell, null>[], named: string[]): string[] {
 export function scaleOf(cells: (Cell | undefined)[], { kind: domain, words: named }: Domain = { kind: "", words: [] }): Scale {
   const known = cells.filter((c) => c !== null && c !== undefined) as Exclude<Cell, null>[];
   const numbers = known.filter((c): c is number => typeof c === "number" && Number.isFinite(c));
-  const isWords = numbers.length < known.length || known.length === 0
+  const others = known.filter((c) => c !== NULL).length; // Beside many numbers null has no place.
+  const isWords = numbers.length < others || others === 0
     || (LISTS.includes(domain) && new Set(numbers).size <= 12);
   if (isWords) {
     // Numbers lie by their size, as on any axis.

@@ -27,8 +27,8 @@ export interface Dot {
 const at = (share: number, low: number, high: number) => low + share * (high - low);
 
 // Dots with axes; `behind` paints what lies below them.
-export function Scatter({ label, x, y, xName, yName, dots, height, onOpen, behind, when }: {
-  label: string; x: Scale; y: Scale; xName: string; yName: string; dots: Dot[]; height: number;
+export function Scatter({ label, x, y, xName, yName, note, dots, height, onOpen, behind, when }: {
+  label: string; x: Scale; y: Scale; xName: string; yName: string; note?: string; dots: Dot[]; height: number;
   onOpen: (trial: number) => void; behind?: (pen: Pen, px: (s: number) => number, py: (s: number) => number) => void; when: unknown[];
 }) {
   const [under, setUnder] = useState<number | null>(null);
@@ -83,7 +83,7 @@ export function Scatter({ label, x, y, xName, yName, dots, height, onOpen, behin
   };
   return (
     <figure>
-      <figcaption class="soft">{yName} over {xName}{under !== null && `: trial ${under}`}</figcaption>
+      <figcaption class="soft">{yName} over {xName}{note}{under !== null && `: trial ${under}`}</figcaption>
       <Canvas label={label} height={height} paint={paint} when={[...when, dots.length, height]}
         onMove={(place) => { const dot = place && nearest(place); setUnder(dot ? dot.trial : null); }}
         onClick={(place) => { const dot = nearest(place); if (dot) onOpen(dot.trial); }} />
@@ -178,8 +178,9 @@ export function SliceView({ shown: view }: { shown: Shown }) {
               colour: standsOut(view, t.number) ?? ramp(0.1 + 0.75 * ((t.number - first) / Math.max(1, last - first)), 0.8),
               isBig: standsOut(view, t.number) !== null,
             }));
+            const without = dots.filter((dot) => dot.x === null).length;
             return <Scatter key={name} label={`${sweep.metric} over ${name}`} x={x} y={yScale} xName={name} yName={sweep.metric} dots={dots}
-              height={220} onOpen={view.open} when={[trials, view.drawn.join(), isLogY]} />;
+              note={without > 0 ? `; ${without} without a place on this axis` : ""} height={220} onOpen={view.open} when={[trials, view.drawn.join(), isLogY]} />;
           })}
         </div>
       )}

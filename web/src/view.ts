@@ -3,7 +3,7 @@ import type { Acting } from "./act";
 import type { Curves, Sweep, Trial } from "./api";
 import type { View } from "./address";
 import type { Cell } from "./rows";
-import { parameters } from "./rows";
+import { NULL, parameters } from "./rows";
 
 // A step is one that Back takes back; a part of one, such as a letter of a filter, is not.
 export type Change = "step" | "part";
@@ -35,13 +35,12 @@ export function parameterNames(trials: Trial[]): { names: string[]; varying: str
   const varies = new Set<string>();
   for (const trial of trials) {
     for (const [name, cell] of parameters(trial)) {
-      if (cell === null && !first.has(name)) continue;
       if (!first.has(name)) first.set(name, cell);
       else if (first.get(name) !== cell) varies.add(name);
     }
   }
   const varying = [...first.keys()].filter((n) => varies.has(n));
-  const names = [...varying, ...[...first.keys()].filter((n) => !varies.has(n))];
+  const names = [...varying, ...[...first.keys()].filter((n) => !varies.has(n) && first.get(n) !== NULL)];
   return { names, varying: varying.length > 0 ? varying : names };
 }
 
