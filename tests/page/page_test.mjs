@@ -834,6 +834,37 @@ test("what a trial printed is shown when asked for", async () => {
   await close();
 });
 
+test("a log that is read further up stays where it is, and goes on at its end", async () => {
+  const { page, close } = await open("#/photographs?trial=3");
+  let lines = 200;
+  await page.route(/\/trials\/3\/log/, (route) => {
+    const text = Array.from({ length: lines++ }, (_, i) => `line ${i}`).join("\n");
+    return route.fulfill({ json: { attempts: [1], attempt: 1, from: 0, to: text.length, size: text.length, text } });
+  });
+  const again = async () => {
+    const asked = page.waitForResponse(/\/photographs\/course$/);
+    await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange"))); // It listens and asks anew.
+    await asked;
+  };
+  await page.click("aside h3:has-text('Log') button");
+  const log = page.locator("aside .log:has-text('line 199')");
+  await log.waitFor();
+  await log.evaluate((element) => element.scrollTo(0, 100));
+  await page.waitForSelector("aside .note:has-text('is not followed further up')");
+  await again();
+  await again();
+  assert.equal(await log.evaluate((element) => element.scrollTop), 100);
+  const next = lines - 1;
+  await log.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+  await page.waitForSelector("aside .note:has-text('is not followed further up')", { state: "detached" });
+  await again();
+  await page.waitForFunction((line) => {
+    const element = document.querySelector("aside .log");
+    return element.textContent.includes(`line ${line}`) && element.scrollHeight - element.scrollTop - element.clientHeight < 20;
+  }, next);
+  await close();
+});
+
 test("a report opens from disk, shows all of it, and asks nobody", async () => {
   run("report", "photographs", "--html", "photographs.html");
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, offline: true });

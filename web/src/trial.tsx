@@ -58,11 +58,17 @@ function Curve({ detail, metric }: { detail: TrialDetail; metric: string }) {
   );
 }
 
+// Within a line.
+const isScrolledToEnd = (e: HTMLElement) => e.scrollHeight - e.scrollTop - e.clientHeight < 20;
+
 function LogPart({ path, tick, isRunning }: { path: string; tick: number; isRunning: boolean }) {
   const [attempt, setAttempt] = useState(0);
   const [beat, setBeat] = useState(0);
   const end = useRef<HTMLPreElement>(null);
-  const asked = useAnswer<Log>(`${path}/log?attempt=${attempt}&from=-${LOG_TAIL}`, tick + beat);
+  const [isAtEnd, setIsAtEnd] = useState(true);
+  const latest = useRef(0);
+  if (isAtEnd) latest.current = tick + beat; // What a person reads further up stays where it is.
+  const asked = useAnswer<Log>(`${path}/log?attempt=${attempt}&from=-${LOG_TAIL}`, latest.current);
   useEffect(() => {
     if (!isRunning) return; // A log grows without a change of the database.
     const timer = setInterval(() => document.hidden || setBeat((b) => b + 1), 1000);
@@ -76,11 +82,12 @@ function LogPart({ path, tick, isRunning }: { path: string; tick: number; isRunn
   return (
     <>
       {log.attempts.length > 1 && (
-        <label>attempt <select value={log.attempt} onChange={(e) => setAttempt(Number(e.currentTarget.value))}>
+        <label>attempt <select value={log.attempt} onChange={(e) => { setAttempt(Number(e.currentTarget.value)); setIsAtEnd(true); }}>
           {log.attempts.map((a) => <option key={a} value={a}>{a}</option>)}</select></label>
       )}
       {log.from > 0 && <p class="soft note">the last {bytes(log.to - log.from)} of {bytes(log.size)}; all of it: tune logs</p>}
-      <pre class="log" ref={end} tabIndex={0} aria-label="log">{log.text || "(empty)"}</pre>
+      {!isAtEnd && <p class="soft note">it goes on at its end, and is not followed further up</p>}
+      <pre class="log" ref={end} tabIndex={0} aria-label="log" onScroll={(e) => setIsAtEnd(isScrolledToEnd(e.currentTarget))}>{log.text || "(empty)"}</pre>
     </>
   );
 }
