@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
 
 const tune = join(process.env.TUNE_BIN_DIR, "tune");
@@ -887,6 +888,27 @@ test("a report opens from disk, shows all of it, and asks nobody", async () => {
   await page.waitForSelector(".bars td:text-is('lr')");
   assert.deepEqual(faults, []);
   assert.deepEqual(asked.filter((url) => !url.startsWith("file:") && !url.startsWith("data:") && !url.startsWith("blob:")), []);
+  await context.close();
+});
+
+test("a trial that cannot be opened is told with the reason, also in a report that does not hold it", async () => {
+  const { page, close } = await open("#/photographs?sort=number");
+  await page.route(/\/photographs\/trials\/3$/, (route) => route.fulfill({ status: 500, json: { error: "the disk is ill" } }));
+  await page.click("tbody button.link:text-matches('^3\\\\b')");
+  await page.waitForSelector(".doubt:has-text('trial 3: the disk is ill')");
+  await page.click(".doubt button:text-is('close')");
+  await page.waitForFunction(() => !location.hash.includes("trial="));
+  await close();
+  run("report", "photographs", "--html", "short.html");
+  const html = readFileSync(join(folder, "short.html"), "utf8");
+  const [, packed] = /id="report">([^<]+)</.exec(html);
+  const answers = JSON.parse(gunzipSync(Buffer.from(packed, "base64")));
+  delete answers["/sweeps/photographs/trials/3"];
+  file("short.html", html.replace(packed, () => gzipSync(JSON.stringify(answers)).toString("base64")));
+  const context = await browser.newContext();
+  const report = await context.newPage();
+  await report.goto(pathToFileURL(join(folder, "short.html")).href + "#/photographs?trial=3");
+  await report.waitForSelector(".doubt:has-text('trial 3 is not one of the best ones, which alone can be opened in this report')");
   await context.close();
 });
 

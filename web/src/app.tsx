@@ -187,6 +187,8 @@ export function App() {
           {!rows.value && <p class="empty">Reading its trials…</p>}
           {view.trial !== null && rows.value && leftOut === 0 && !isThere && (
             <p class="doubt" role="status">There is no trial {view.trial} in {name}. <button onClick={() => change({ trial: null })}>close</button></p>)}
+          {isThere && !detail.value && detail.trouble && (
+            <p class="doubt" role="status">trial {view.trial}{isReport ? " is not one of the best ones, which alone can be opened in this report." : `: ${detail.trouble}`} <button onClick={() => change({ trial: null })}>close</button></p>)}
           <div class={detail.value ? "columns" : ""} hidden={!rows.value}>
             <div>
               <Tabs now={now} names={views} onPick={(v) => change({ view: v })} />
