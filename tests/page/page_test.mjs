@@ -180,6 +180,8 @@ test("a filter leaves the rows and curves that it says, and its mistakes are tol
   const { count } = rows("select count() as count from trials where json_extract(config, '$.lr') < 0.001 and json_extract(config, '$.kind') = 'sgd' and experiment = :experiment")[0];
   await page.waitForFunction((n) => document.querySelector("[aria-label=trials] .soft").textContent.startsWith(`${n} shown`), count);
   await page.waitForFunction((n) => document.querySelector("[aria-label=curves] .note").textContent.startsWith(`${n} shown`), count);
+  await page.fill("input[type=search]", "lr>9");
+  await page.waitForSelector("[aria-label=curves] .empty:text-is('No trial that is shown has reported this.')");
   await page.fill("input[type=search]", "nix=3");
   await page.waitForSelector(".doubt:has-text('there is no column nix; known are trial, status')");
   await page.fill("input[type=search]", "lr<small");

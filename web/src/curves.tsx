@@ -194,7 +194,7 @@ function Plot({ view, data, course, weight }: { view: Shown; data: Curves; cours
         {cut.length > 0 && !isTime && data.metric === sweep.metric && `; bars are the latest cutoffs: ${cut.map((r) => `${cutoffShown(r.cutoff as number)} at ${r.rung}`).join(", ")}`}
       </p>
       {scale && <ColourLegend name={options.colour} scale={scale} hasOthers={drawable.some((c) => scale.at(cell(c)) === null)} />}
-      {drawable.length === 0 ? <p class="empty">{curves.length > 0 ? "No value that was reported can be drawn." : "Nothing is reported yet."}</p> : <div class="plot" ref={box} />}
+      {drawable.length === 0 ? <p class="empty">{curves.length > 0 ? "No value that was reported can be drawn." : view.all.some((t) => t.iterations > 0) ? "No trial that is shown has reported this." : "Nothing is reported yet."}</p> : <div class="plot" ref={box} />}
     </>
   );
 }
