@@ -297,6 +297,15 @@ test("words of an axis stand in the order of the space file", async (t) => {
   await close();
 });
 
+test("a slice says how many parameters have no picture", async (t) => {
+  const space = Object.fromEntries(Array.from({ length: 26 }, (_, i) => [`x${i}`, { uniform: [0, 1] }]));
+  sweep(t, "manifold", { ...curve("x0", 1), space, samples: 3 });
+  const { page, close } = await open("#/manifold?view=slice");
+  await page.waitForSelector("[aria-label=slice] .soft:has-text('; 2 more parameters have no picture')");
+  assert.equal(await page.locator("[aria-label=slice] canvas").count(), 24);
+  await close();
+});
+
 test("null is a value like others, and trials that lack a parameter are counted beside its slice", async (t) => {
   const space = { kind: { choice: ["a", "b"] }, depth: { choice: [null, 5, 10] }, beta: { uniform: [0, 1], when: { kind: "a" } } };
   sweep(t, "nulls", { ...curve("1 - 1 / (t + 1)", 2), space, samples: 12, seed: 1 });

@@ -11,6 +11,7 @@ import { sizeShown } from "./values";
 import type { Shown } from "./view";
 
 const DOTS_MAX = 5000;
+const PICTURES_MAX = 24;
 const CELLS_MAX = 600; // Trials that the field of a contour is weighed from.
 const ROOM = 8; // For dots at the ends of an axis.
 const TICK_ROOM = 90; // Of the text at a tick, in pixels.
@@ -156,6 +157,7 @@ export function SliceView({ shown: view }: { shown: Shown }) {
   const near = known.filter((t) => Math.abs(valueOf(t) as number) <= most);
   const trials = few({ ...equal.value, known: near }, sweep.mode);
   const values = trials.map(valueOf);
+  const names = view.varying.slice(0, PICTURES_MAX);
   // Where nobody has chosen, as far as the values lie apart.
   const yScale = scaleOf(values, { kind: view.options.log === "y" ? "log" : view.options.log === "n" ? "linear" : "", words: [] });
   const isLogY = yScale.kind === "log";
@@ -166,11 +168,11 @@ export function SliceView({ shown: view }: { shown: Shown }) {
     <section aria-label="slice" class="view">
       <div class="bar">
         <label title={canBeLog ? "" : "some values are not above 0"}><input type="checkbox" checked={isLogY} disabled={!canBeLog} onChange={(e) => view.set({ log: e.currentTarget.checked ? "y" : "n" })} /> log axis{!canBeLog && <span class="soft"> (some values are not above 0)</span>}</label>
-        <span class="soft">light dots are later trials{trials.length < near.length && `; the ${trials.length} best of ${near.length}`}{near.length < known.length && `; ${known.length - near.length} far beyond the others left out`}{note && `; ${note}`}</span>
+        <span class="soft">light dots are later trials{trials.length < near.length && `; the ${trials.length} best of ${near.length}`}{near.length < known.length && `; ${known.length - near.length} far beyond the others left out`}{note && `; ${note}`}{view.varying.length > names.length && `; ${view.varying.length - names.length} more parameters have no picture`}</span>
       </div>
       {trials.length === 0 ? <p class="empty">{view.all.some((t) => t.iterations > 0) ? "No trial that is shown has a value that is a number." : "Nothing is reported yet."}</p> : (
         <div class="grid">
-          {view.varying.slice(0, 24).map((name) => {
+          {names.map((name) => {
             const cell = (t: Trial): Cell | undefined => parameters(t).get(name);
             const x = scaleOf(trials.map(cell), domainOf(space, name));
             const dots = trials.map((t): Dot => ({
