@@ -297,6 +297,14 @@ test("words of an axis stand in the order of the space file", async (t) => {
   await close();
 });
 
+test("the largest number that there is presses no others flat in the slice", async (t) => {
+  sweep(t, "largest", { ...printing("echo loss: $1", "loss"), ...grid({ x: ["1.7976931348623157e308", "1", "2", "3"] }), ...LOSS });
+  const { page, close } = await openListening("#/largest?view=slice");
+  await page.waitForSelector("[aria-label=slice] .soft:has-text('1 far beyond the others left out')");
+  await page.waitForFunction(() => globalThis.places.some((place) => place.label === "loss over x" && place.text === "2" && place.right < 56)); // Of the axis of the values.
+  await close();
+});
+
 test("a slice says how many parameters have no picture", async (t) => {
   const space = Object.fromEntries(Array.from({ length: 26 }, (_, i) => [`x${i}`, { uniform: [0, 1] }]));
   sweep(t, "manifold", { ...curve("x0", 1), space, samples: 3 });

@@ -39,7 +39,8 @@ export function tickTexts(ticks: number[]): string[] {
 export function sizeShown(values: (number | null)[]): number {
   const sizes = (values.filter((v) => v !== null && Math.abs(v) <= DRAWN_MAX) as number[]).map(Math.abs).sort((a, b) => a - b);
   const far = sizes.findIndex((size, i) => i > 0 && i >= sizes.length / 2 && size >= FAR * Math.max(1, sizes[i - 1]));
-  return far < 0 ? Infinity : sizes[far - 1];
+  if (far >= 0) return sizes[far - 1];
+  return sizes.length < values.filter((v) => v !== null).length ? DRAWN_MAX : Infinity; // Larger ones are far from any.
 }
 
 export function valueAxis(values: (number | null)[], isLog = false): ValueAxis {
