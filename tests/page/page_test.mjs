@@ -255,8 +255,8 @@ test("a filter takes names and words in quotation marks, spaces around its signs
 test("a filter takes a number as the table shows it, and a value that is no number is told", async (t) => {
   sweep(t, "shown", { ...printing("echo acc: $1; echo acc: nan", "acc"), ...grid({ x: [0.123456789, 0.5] }) });
   const { page, close } = await open("#/shown?trial=0");
-  await page.waitForSelector("aside dd:has-text('0.123457 at iteration 1; last NaN')");
-  await page.fill("input[type=search]", "x=0.123457 last=NaN");
+  await page.waitForSelector("aside dd:has-text('0.123457 at iteration 1; last no number')");
+  await page.fill("input[type=search]", "x=0.123457 last=\"no number\"");
   await begins(page, [0]);
   await page.waitForSelector("[aria-label=trials] .soft:has-text('1 shown')");
   await close();

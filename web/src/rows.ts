@@ -69,8 +69,8 @@ export function seconds(trial: Trial, isLiving: boolean): number | null {
   return Math.round(trial.run_seconds * 1e6) / 1e6; // What a clock measures, without what adding it up has left behind.
 }
 
-// A value that was reported and is no number is told.
-export const lastOf = (trial: Trial): Cell => trial.last_value ?? (trial.iterations > 0 ? "NaN" : null);
+// A value that was reported and is NaN or infinite is told; which of them the answer does not say.
+export const lastOf = (trial: Trial): Cell => trial.last_value ?? (trial.iterations > 0 ? "no number" : null);
 
 const COLUMNS = ["number", "trial", "status", "best", "violation", "at", "last", "iterations", "seconds", "attempts", "why", "ended by"];
 
