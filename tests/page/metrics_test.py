@@ -196,6 +196,28 @@ class Told(LivingSweep, unittest.TestCase):
         self.assertNotIn("tune_sweep_start_timestamp_seconds", values)
 
 
+class Replaced(unittest.TestCase):
+    def test_a_database_that_is_put_in_the_place_of_this_one_is_told_from_then_on(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        Path(folder.name, "space.yaml").write_text(
+            "name: small\ntrainable: {curve: {value: x, iterations: 2}}\nmetric: acc\nmode: max\nspace: {x: {uniform: [0, 1]}}\n")
+        for database, samples in (("tune.db", "1"), ("other.db", "3")):
+            subprocess.run([TUNE, "--db", database, "run", "space.yaml", "--samples", samples], cwd=folder.name, check=True,
+                           capture_output=True, timeout=LONG_S)
+        page = Page(folder.name)
+        self.addCleanup(page.end)
+        ended = 'tune_trials{state="TERMINATED"}'
+        self.assertEqual(read(page.ask("/metrics")[1].decode())[0][ended], 1)
+        path = Path(folder.name, "tune.db")
+        os.replace(Path(folder.name, "other.db"), path)
+        self.assertEqual(read(page.ask("/metrics")[1].decode())[0][ended], 3)
+        path.unlink()
+        answer, data = page.ask("/metrics")
+        self.assertEqual(answer.status, 503)
+        self.assertIn("the database that was looked at is not there any more", json.loads(data)["error"])
+
+
 class KeyFiles(unittest.TestCase):
     def test_a_key_file_that_cannot_be_used_is_told_in_a_line(self):
         folder = tempfile.TemporaryDirectory()

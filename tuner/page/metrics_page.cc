@@ -304,6 +304,14 @@ Result<std::string> MetricsPage::Read() {
 }
 
 HttpAnswer MetricsPage::Answer() {
+  if (database_->HasMoved()) {
+    Result<std::unique_ptr<Database>> other = OpenForQueries(database_->path());
+    if (!other.ok()) {
+      return ErrorAnswer(503, "the database that was looked at is not there any more: " +
+                                  other.status().message());
+    }
+    database_ = *std::move(other);
+  }
   const Status begun = database_->Execute("BEGIN");
   Result<std::string> text = begun.ok() ? Read() : Result<std::string>(begun);
   const Status ended = begun.ok() ? database_->Execute("COMMIT") : begun;

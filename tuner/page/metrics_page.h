@@ -29,7 +29,8 @@ class MetricsPage {
   static Result<std::unique_ptr<MetricsPage>> Open(const std::string& db_path, std::string version,
                                                    const Clock& clock);
 
-  // Of one state of the database. 500 where it cannot be read: the scrape has failed then.
+  // Of one state of the database, or of another one that was put in its place. 503 where there is
+  // none now, and 500 where it cannot be read: the scrape has failed then.
   HttpAnswer Answer();
 
   // Counts a request that was answered, by the first digit of its status.
