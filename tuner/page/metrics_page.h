@@ -2,9 +2,9 @@
 //
 // Names begin with tune_ and end with their base unit; labels are of closed sets alone. A trial, a
 // worker or a sweep is no label: a database takes any number of them, and each would stay a series
-// in Prometheus for as long as it keeps data. MetricsPage named tune_sweep_ are of the sweep that
-// runs now (a database has one tuner at most) and absent while none does; all others are of the
-// whole database.
+// in Prometheus for as long as it keeps data. Metrics named tune_sweep_ are of the sweep that runs
+// now, of several on a head the latest, and absent while none does; all others are of the whole
+// database.
 //
 // Counters never fall while the process lives: deleting a sweep takes nothing away from them.
 //
