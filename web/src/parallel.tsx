@@ -1,6 +1,6 @@
 // Parallel coordinates: an axis for each parameter and one for the metric; a trial is a line. Dragging over an axis filters by it,
 // a click on a word of an axis too, so that table, curves and address follow.
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { Canvas, cut, type Pen, type Place } from "./canvas";
 import { COLOURS, rampOnGround, themed, useDark } from "./colour";
 import { filterParts, filterText, isRanked, metricTitle, parameters, parameterTitle, shown, type Cell } from "./rows";
@@ -43,28 +43,37 @@ function keptOf(filter: string, { name, scale }: Axis): [number, number] | null 
   return low <= 0 && high >= 1 ? null : [Math.max(0, low), Math.min(1, high)];
 }
 
-export function ParallelView({ shown: view }: { shown: Shown }) {
-  const { sweep, drawn } = view;
-  const [under, setUnder] = useState<string>("");
-  const names = view.varying.slice(0, AXES_MAX - 1);
-  const space = sweep.spec.space;
+// What is drawn: axes, the lines of the best trials, the worst first, those of others that the filter leaves out, and how many have no
+// place on the last axis.
+function laidOut(view: Shown) {
+  const { sweep } = view;
   const most = sizeShown(view.all.map((t) => t.best_value));
   const valueOf = (t: Trial) => (t.best_value !== null && Math.abs(t.best_value) <= most ? t.best_value : null);
-  const far = view.trials.filter((t) => t.best_value !== null && valueOf(t) === null).length;
-  const isDark = useDark();
   const axes: Axis[] = [
-    ...names.map((name): Axis => {
+    ...view.varying.slice(0, AXES_MAX - 1).map((name): Axis => {
       const cell = (t: Trial) => parameters(t).get(name);
-      return { name: parameterTitle(name, sweep.metric), cell, scale: scaleOf(view.all.map(cell), domainOf(space, name)) };
+      return { name: parameterTitle(name, sweep.metric), cell, scale: scaleOf(view.all.map(cell), domainOf(sweep.spec.space, name)) };
     }),
     { name: metricTitle(sweep.metric), cell: (t) => valueOf(t), scale: scaleOf(view.all.map(valueOf)) },
   ];
   const share = shareOf(view.all.filter(isRanked).map(valueOf), sweep.mode);
   const shareOfTrial = (t: Trial) => (isRanked(t) ? share(t.best_value) : null);
-  const isFiltered = view.trials.length < view.all.length;
   const better = (a: Trial, b: Trial) => (shareOfTrial(a) ?? -1) - (shareOfTrial(b) ?? -1);
-  const lines = [...view.trials].sort(better).slice(-LINES_MAX);
-  const others = isFiltered ? view.all.filter((t) => !view.visible.has(t.number)).slice(0, LINES_MAX / 2) : [];
+  const isFiltered = view.trials.length < view.all.length;
+  return {
+    axes, shareOfTrial,
+    lines: [...view.trials].sort(better).slice(-LINES_MAX),
+    others: isFiltered ? view.all.filter((t) => !view.visible.has(t.number)).slice(0, LINES_MAX / 2) : [],
+    far: view.trials.filter((t) => t.best_value !== null && valueOf(t) === null).length,
+  };
+}
+
+export function ParallelView({ shown: view }: { shown: Shown }) {
+  const { sweep, drawn } = view;
+  const [under, setUnder] = useState<string>("");
+  const isDark = useDark();
+  // The pointer moves often, and of very many trials this takes long.
+  const { axes, shareOfTrial, lines, others, far } = useMemo(() => laidOut(view), [view.all, view.trials, view.varying, sweep.metric, sweep.mode]);
 
   const x = (i: number, width: number) => SIDE + (i * (width - 2 * SIDE)) / Math.max(1, axes.length - 1);
   const y = (at: number) => HEIGHT - BOTTOM - at * (HEIGHT - TOP - BOTTOM);
@@ -167,7 +176,7 @@ export function ParallelView({ shown: view }: { shown: Shown }) {
         {under || `drag along an axis to filter by it, click on a word to keep it, click on a numeric axis to take its filter away; ${isDark ? "light" : "dark"} lines are better`}
         {sweep.metrics.length > 1 && `; by ${sweep.metric} alone`}
         {far > 0 && `; ${far} far beyond the others have no place on the last axis`}
-        {view.varying.length > names.length && `; ${view.varying.length - names.length} more parameters have no axis`}
+        {view.varying.length >= axes.length && `; ${view.varying.length - axes.length + 1} more parameters have no axis`}
         {view.trials.length > lines.length && `; the best ${lines.length} of ${view.trials.length} are drawn`}
       </p>
       <div class="sideways" tabIndex={0} style={{ "--least": `${2 * SIDE + (axes.length - 1) * AXIS_ROOM}px` }}>
