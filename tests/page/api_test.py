@@ -1465,7 +1465,7 @@ class Started(unittest.TestCase):
         Path(self.folder, "space.yaml").write_text(
             "name: small\ntrainable: {command: [sh, p.sh, '{x}'], metrics: {acc: {regex: 'acc: {number}'}, loss: {regex: 'loss: {number}'}}}\n"
             "metric: acc\nmode: max\nsamples: 3\nfailure: {max_failures: 1}\nspace: {x: {grid_search: [1, 2, 3]}}\nsearch: {algorithm: grid}\n")
-        # Trial 2 fails after its first report, and reports that iteration again with another value; trial 0 has no loss.
+        # Trial 2 fails after its first report, and reports that iteration again with another value, where the first one counts; trial 0 has no loss.
         Path(self.folder, "p.sh").write_text(
             "[ $1 = 1 ] && { echo acc: 1; exit; }\n[ $1 = 3 ] && [ ! -e seen ] && { touch seen; echo loss: 99; echo acc: 5; exit 1; }\n"
             "for i in 3 1 2; do echo loss: $i$1; echo acc: -$i; done\n")
@@ -1474,9 +1474,12 @@ class Started(unittest.TestCase):
         self.addCleanup(page.end)
         loss = page.json("/sweeps/small/ranges?metric=loss")
         self.assertEqual((loss["metric"], loss["columns"]), ("loss", ["number", "last", "min", "max"]))
-        self.assertEqual(loss["rows"], [[1, 22, 12, 32], [2, 23, 13, 33]])
+        self.assertEqual(loss["rows"], [[1, 22, 12, 32], [2, 23, 13, 99]])
         own = page.json("/sweeps/small/ranges")
-        self.assertEqual((own["metric"], own["rows"]), ("acc", [[0, 1, 1, 1], [1, -2, -3, -1], [2, -2, -3, -1]]))
+        self.assertEqual((own["metric"], own["rows"]), ("acc", [[0, 1, 1, 1], [1, -2, -3, -1], [2, -2, -2, 5]]))
+        self.assertEqual(page.json("/sweeps/small/curves?trials=2")["curves"][0]["values"], [5, -1, -2])
+        reports = page.json("/sweeps/small/trials/2")["latest_reports"]
+        self.assertEqual([(r["iteration"], r["attempt"], r["is_decided"]) for r in reports], [(3, 2, 1), (2, 2, 1), (1, 2, 0), (1, 1, 1)])
         for unknown in ("nix", "%22"):
             self.assertEqual(page.json("/sweeps/small/ranges?metric=" + unknown)["rows"], [])
         self.assertEqual(page.json("/sweeps/small/ranges?metric=loss"), loss)

@@ -79,16 +79,18 @@ struct Point {
 Result<std::vector<Point>> ReadPoints(Database& database, const CurveTrial& trial,
                                       const MetricColumn& column) {
   static constexpr const char* kSql[] = {
-      "SELECT iteration, reported_us, value FROM report_rows WHERE trial = ?1"
+      "SELECT iteration, reported_us, value, decision IS NOT NULL FROM report_rows WHERE trial = ?1"
       " ORDER BY iteration, attempt",
-      "SELECT iteration, reported_us, json_extract(metrics, ?2) FROM report_rows WHERE trial = ?1"
-      " ORDER BY iteration, attempt",
-      "SELECT r.iteration, r.reported_us, m.value FROM report_rows AS r, json_each(r.metrics) AS m"
+      "SELECT iteration, reported_us, json_extract(metrics, ?2), decision IS NOT NULL"
+      " FROM report_rows WHERE trial = ?1 ORDER BY iteration, attempt",
+      "SELECT r.iteration, r.reported_us, m.value, r.decision IS NOT NULL"
+      " FROM report_rows AS r, json_each(r.metrics) AS m"
       " WHERE r.trial = ?1 AND m.key = ?2 ORDER BY r.iteration, r.attempt"};
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql[column.kind]));
   row->Bind(1, trial.id);
   if (!column.parameter.empty()) row->Bind(2, column.parameter);
   std::vector<Point> points;
+  bool is_back_decided = false;
   while (true) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) return points;
@@ -96,10 +98,15 @@ Result<std::vector<Point>> ReadPoints(Database& database, const CurveTrial& tria
         row->Kind(2) == ColumnKind::kReal || row->Kind(2) == ColumnKind::kInteger;
     const double seconds = (Instant{row->Int(1)} - Instant{trial.started_us}).seconds();
     const Point point{row->Int(0), seconds, is_number ? row->OptionalReal(2) : std::nullopt};
-    if (!points.empty() && points.back().iteration == point.iteration) {
-      points.back() = point;  // An iteration that came again.
-    } else {
+    // Of an iteration that came again the report that was decided on counts (tuner/best_trial.h),
+    // of a trial that exploits others the last such one.
+    const bool is_decided = row->Int(3) != 0;
+    if (points.empty() || points.back().iteration != point.iteration) {
       points.push_back(point);
+      is_back_decided = is_decided;
+    } else if (is_decided || !is_back_decided) {
+      points.back() = point;
+      is_back_decided = is_decided;
     }
   }
 }

@@ -18,10 +18,12 @@ struct Extent {
 Status MetricRanges::Read(Database& database, int64_t trial, int64_t number,
                           std::string& json) const {
   static constexpr const char* kSql[] = {
-      "SELECT iteration, value FROM report_rows WHERE trial = ?1 ORDER BY iteration, attempt",
-      "SELECT iteration, json_extract(metrics, ?2) FROM report_rows WHERE trial = ?1"
+      "SELECT iteration, value, decision IS NOT NULL FROM report_rows WHERE trial = ?1"
       " ORDER BY iteration, attempt",
-      "SELECT r.iteration, m.value FROM report_rows AS r, json_each(r.metrics) AS m"
+      "SELECT iteration, json_extract(metrics, ?2), decision IS NOT NULL FROM report_rows"
+      " WHERE trial = ?1 ORDER BY iteration, attempt",
+      "SELECT r.iteration, m.value, r.decision IS NOT NULL"
+      " FROM report_rows AS r, json_each(r.metrics) AS m"
       " WHERE r.trial = ?1 AND m.key = ?2 ORDER BY r.iteration, r.attempt"};
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql[column_.kind]));
   row->Bind(1, trial);
@@ -30,6 +32,7 @@ Status MetricRanges::Read(Database& database, int64_t trial, int64_t number,
   double last = 0;
   std::optional<double> value;  // Of `iteration`, which may come again.
   int64_t iteration = -1;
+  bool is_present_decided = false;  // Such a report counts before one that is not (best_trial.h).
   const auto take = [&] {
     if (!value) return;
     if (!extent) extent = Extent{*value, *value};
@@ -40,8 +43,11 @@ Status MetricRanges::Read(Database& database, int64_t trial, int64_t number,
   while (true) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) break;
+    const bool is_decided = row->Int(2) != 0;
+    if (row->Int(0) == iteration && is_present_decided && !is_decided) continue;
     if (row->Int(0) != iteration) take();
     iteration = row->Int(0);
+    is_present_decided = is_decided;
     const bool is_number =
         row->Kind(1) == ColumnKind::kReal || row->Kind(1) == ColumnKind::kInteger;
     value = is_number ? row->OptionalReal(1) : std::nullopt;

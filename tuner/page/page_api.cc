@@ -256,8 +256,11 @@ Result<std::string> PageApi::Trial(const FoundSweep& sweep, int64_t number) {
   static constexpr char kCheckpointsSql[] =
       "SELECT iteration, bytes, state FROM checkpoints WHERE trial = ?1 ORDER BY iteration";
   static constexpr char kReportsSql[] =
-      "SELECT attempt, iteration, value, metrics, reported_at FROM reports WHERE trial = ?1"
-      " ORDER BY iteration DESC, attempt DESC LIMIT 200";
+      "SELECT v.attempt AS attempt, v.iteration AS iteration, v.value AS value,"
+      " v.metrics AS metrics, v.reported_at AS reported_at, r.decision IS NOT NULL AS is_decided"
+      " FROM reports AS v JOIN report_rows AS r ON r.trial = v.trial AND r.attempt = v.attempt"
+      " AND r.iteration = v.iteration WHERE v.trial = ?1"
+      " ORDER BY v.iteration DESC, v.attempt DESC LIMIT 200";
   int64_t id = 0;
   {
     TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kIdSql));

@@ -228,7 +228,7 @@ export interface TrialDetail {
   decisions: { iteration: number; decision: string; scheduler: string; rung: number | null; cutoff: number | null;
     rank: number | null; count: number | null }[];
   checkpoints: { iteration: number; bytes: number; state: string }[];
-  latest_reports: { attempt: number; iteration: number; value: number | null; metrics: Config; reported_at: string }[];
+  latest_reports: { attempt: number; iteration: number; value: number | null; metrics: Config; reported_at: string; is_decided: 0 | 1 }[];
   notes: string[];
 }
 

@@ -36,7 +36,13 @@ function Curve({ detail, metric }: { detail: TrialDetail; metric: string }) {
     const element = box.current;
     if (!element || reports.length === 0) return;
     const cutoffs = new Map(met.map((d) => [d.iteration, d.cutoff]));
-    const points = new Map(reports.map((r) => [r.iteration, r.value])); // The last attempt's, where an iteration came again.
+    // Where an iteration came again the report counts that was decided on.
+    const points = new Map<number, number | null>();
+    const decided = new Set<number>();
+    for (const r of reports) {
+      if (r.is_decided || !decided.has(r.iteration)) points.set(r.iteration, r.value);
+      if (r.is_decided) decided.add(r.iteration);
+    }
     const xs = [...new Set([...points.keys(), ...cutoffs.keys()])].sort((a, b) => a - b);
     const placed = (value: number | null | undefined) => (y.has(value ?? null) ? y.on(value as number) : null);
     const plot = new uPlot({
