@@ -30,7 +30,7 @@ int Main() {
     return 1;
   }
   WorkerLine worker{FileDescriptor(kTrialSocketFd)};
-  const RealClock clock;
+  const AwakeClock clock;
   return CommandRunner(worker, clock, *folder).Run();
 }
 

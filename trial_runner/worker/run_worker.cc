@@ -113,7 +113,7 @@ Status FindLeaving(const WorkerOptions& options, Prepared& prepared) {
   if (!options.drain_after.empty()) {
     const Result<Duration> time = ParseDuration(options.drain_after);
     if (!time.ok()) return InvalidArgument("--drain-after: " + time.status().message());
-    prepared.core.leave_at = RealClock().Now() + *time;
+    prepared.core.leave_at = AwakeClock().Now() + *time;
   }
   if (options.notice.empty()) return OkStatus();
   TUNE_ASSIGN_OR_RETURN(const NoticeName name, ParseNotice(options.notice));
@@ -222,7 +222,7 @@ int RunWorker(const WorkerOptions& options) {
   BlockSignals(options.is_local);
   AdoptOrphans();
   if (!options.is_local && !prepared->cache.empty()) EndLeftBehind(prepared->cache + "/artifacts");
-  const RealClock clock;
+  const AwakeClock clock;
   const std::vector<Device> devices = prepared->core.hello.capacity.devices;
   const std::string session = prepared->core.hello.session;
   WorkerCore core(std::move(prepared->core));
@@ -245,8 +245,8 @@ int RunWorker(const WorkerOptions& options) {
   // A large cache takes a while to look through.
   std::thread trimmer;
   if (!options.is_local) {
-    trimmer = BeginThread([&prepared, &clock] {
-      TrimCache(prepared->cache, prepared->cache_budget_bytes, clock.Now());
+    trimmer = BeginThread([&prepared] {
+      TrimCache(prepared->cache, prepared->cache_budget_bytes, RealClock().Now());
     });
   }
   CheckpointChannel checkpoints(prepared->tuner, session);

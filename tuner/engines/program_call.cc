@@ -150,7 +150,7 @@ std::string CallAnswer::Reason() const {
 
 std::vector<Result<CallAnswer>> CallPrograms(const std::vector<ProgramCall>& calls, size_t at_once,
                                              const std::atomic<bool>& is_cancelled) {
-  const RealClock clock;
+  const AwakeClock clock;
   std::vector<Result<CallAnswer>> answers(calls.size(), Unavailable("it was not called any more"));
   std::vector<std::pair<size_t, std::unique_ptr<Running>>> running;
   for (size_t next = 0; next < calls.size() || !running.empty();) {

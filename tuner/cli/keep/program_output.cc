@@ -62,7 +62,7 @@ Result<ProgramOutput> RunForOutput(const std::vector<std::string>& arguments, Du
     (void)close(ends[0]);
     return NotFound(arguments[0] + ": cannot be started: " + strerror(error));
   }
-  const RealClock clock;
+  const AwakeClock clock;
   ProgramOutput output;
   const bool has_ended = ReadAll(ends[0], clock.Now() + time_max, clock, output.out);
   (void)close(ends[0]);
