@@ -15,7 +15,8 @@
 //      report without a checkpoint;
 //      `until.regret` is asked only once enough trials have succeeded, with results that differ;
 //      `auto` takes the best report of a trial for what it has found, not the last;
-//      a report with which its trial ends by itself fills no rung of a scheduler that pauses
+//      a report with which its trial ends by itself fills no rung of a scheduler that pauses;
+//      the time in which the tuner did not run (a suspended machine) is no time of a trial's
 //
 // Thread rule: constants.
 #pragma once

@@ -88,11 +88,13 @@ void Sweep::TakeOverClock(Duration gap) {
   }
 }
 
-// Nobody else was silent while we did not run.
+// Nobody else was silent while we did not run. On a suspended machine no trial ran either.
 void Sweep::On(const TunerSlept& event) {
+  const bool is_unseen = options_.decision_version >= 15;
   for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks()) {
     TrialRecord& trial = At(ref.trial);
     trial.progress_at = trial.progress_at + event.duration;
+    if (is_unseen) trial.clock_shift = trial.clock_shift + event.duration;
   }
 }
 

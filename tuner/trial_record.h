@@ -56,9 +56,9 @@ struct TrialRecord {
   std::vector<double> whole_values;  // The last that had them all,
   double whole_violation = 0;        // and what they violate of the sweep's limits.
   ReportAnswer last_answer = ReportAnswer::kContinue;
-  Instant progress_at;                  // Its start or last report.
-  bool is_silence_said = false;         // Of the present attempt.
-  Duration clock_shift;                 // Of the tuner's clock since it began, at restarts.
+  Instant progress_at;           // Its start or last report.
+  bool is_silence_said = false;  // Of the present attempt.
+  Duration clock_shift;          // Of the tuner's clock since it began, at restarts and sleeps.
   std::optional<AttemptEnded> verdict;  // Why we killed it, in place of what the worker will say.
   bool is_told_to_end = false;          // The worker was told to kill it, or to drop it.
   // It ends when each of its ranks has: as the first one says that has something to say.

@@ -205,6 +205,21 @@ TEST(ControllerLeases, TheTimeInWhichNoTunerRanIsNoTimeOfATrialThatWasLost) {
   EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kRunning);
 }
 
+TEST(ControllerLeases, TheTimeInWhichTheTunerSleptIsNoTimeOfATrial) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(1);
+  spec.limits.trial_time = Seconds(100);
+  ControllerWorld world(spec);
+  const WorkerId worker = world.Join(1);
+  world.now = world.now + Seconds(10);
+  world.Apply({world.NextReport(worker, kFirst, 0.3)});
+  world.now = world.now + Seconds(86'400);
+  world.Apply({TunerSlept{Seconds(86'400)}, DeadlinePassed{}});
+  EXPECT_FALSE(world.Running(worker).at(kFirst).told_to_die);
+  world.now = world.now + Seconds(91);
+  world.Apply({DeadlinePassed{}});
+  EXPECT_TRUE(world.Running(worker).at(kFirst).told_to_die);
+}
+
 TEST(ControllerLeases, AWorkerThatNeverComesBackRanForNoLongerThanItsLease) {
   ExperimentSpec spec = ControllerWorld::MakeSpec(1);
   spec.limits.trial_time = Seconds(1000);
