@@ -76,6 +76,12 @@ TEST(Retention, WhatIsNotOverOrIsKeptOrLearnedFromStays) {
                                   EndedSweep{"given up", kSampleStart, 0}));
 }
 
+TEST(Retention, AHeadTrustsItsClockOnceItHasLivedForAnHourOrForTheAge) {
+  EXPECT_EQ(ClockTrustedAfter({Seconds(30 * 86400.0), {}}), Seconds(3600));
+  EXPECT_EQ(ClockTrustedAfter({Seconds(2), {}}), Seconds(2));
+  EXPECT_EQ(ClockTrustedAfter({{}, 100}), Seconds(0)) << "no clock says how much is too much";
+}
+
 TEST(Retention, IsLookedAtAsOftenAsItsAgeNeeds) {
   EXPECT_EQ(LookEvery({Seconds(3600), {}}), Seconds(180));
   EXPECT_EQ(LookEvery({Seconds(2), {}}), Seconds(1));

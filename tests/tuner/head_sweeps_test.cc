@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/tuner/head_sweeps_world.h"
+#include "tests/tuner/sample_sweep.h"
 
 namespace tune {
 namespace {
@@ -154,6 +155,19 @@ TEST_F(HeadSweepsTest, AHeadThatBeginsRemovesWhatDeletesHaveSetAsideAndNothingEl
   EXPECT_TRUE(fs::exists(artifacts_dir_ + "/gone/0")) << "another database may know of it";
   EXPECT_TRUE(fs::exists(artifacts_dir_ + "/tls"));
   EXPECT_TRUE(fs::exists(artifacts_dir_ + "/cluster"));
+}
+
+// After a boot its clock may be months ahead until NTP has set it.
+TEST_F(HeadSweepsTest, AHeadThatHasJustBegunRemovesNothingForItsAge) {
+  const auto experiment = life_->store->CreateExperiment(SampleExperiment("over"));
+  ASSERT_TRUE(experiment.ok());
+  Transition end;
+  end.experiment = ExperimentRow{ExperimentStatus::kFinished, 4, kSampleStart};
+  ASSERT_TRUE(life_->store->Commit(experiment->id, {1, kSampleStart, "[]"}, end).ok());
+  keep_.age = Seconds(7 * 86'400);
+  now() = kSampleStart + Seconds(30 * 86'400);
+  LookAfter(Seconds(1));
+  EXPECT_TRUE(Ask(ControlVerb::kDelete, "over").ok()) << "it is not there any more";
 }
 
 TEST_F(HeadSweepsTest, NoNewSweepHasTheNameOfAThingOfTheHeads) {

@@ -71,6 +71,11 @@ Result<std::vector<EndedSweep>> FindEnded(const std::string& db_path, const Rete
   return ended;
 }
 
+Duration ClockTrustedAfter(const RetentionRule& rule) {
+  constexpr Duration kMost = Seconds(3600);  // By then NTP has set it.
+  return rule.age ? std::min(*rule.age, kMost) : Duration{};
+}
+
 Duration LookEvery(const RetentionRule& rule) {
   constexpr Duration kLeast = Seconds(1), kMost = Seconds(600);
   const Duration wanted = rule.age ? Duration{rule.age->us / 20} : kMost;

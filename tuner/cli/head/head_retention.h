@@ -39,6 +39,9 @@ std::vector<EndedSweep> Expired(std::vector<EndedSweep> ended, const RetentionRu
 // where the rule asks for them.
 Result<std::vector<EndedSweep>> FindEnded(const std::string& db_path, const RetentionRule& rule);
 
+// How long a head lives before it removes by age: at a boot the machine's clock may still be wrong.
+Duration ClockTrustedAfter(const RetentionRule& rule);
+
 // How often it is worth a look.
 Duration LookEvery(const RetentionRule& rule);
 

@@ -11,6 +11,7 @@
 
 #include "core/clock.h"
 #include "core/ids.h"
+#include "core/posix/real_clock.h"
 #include "core/resources.h"
 #include "core/status.h"
 #include "core/time.h"
@@ -108,6 +109,8 @@ class HeadSweeps final : public HeadDuties {
   EmptyingStorages emptying_;  // Of deleted sweeps.
   FolderRemover folders_;      // Of these, too.
   Instant ended_due_;          // When those that are over are looked at.
+  const AwakeClock awake_;     // Which nobody sets.
+  const Instant begun_at_ = awake_.Now();
   // Of those that are open.
   std::map<ExperimentId, std::string> names_;
   std::map<ExperimentId, ProgramWatch> programs_;

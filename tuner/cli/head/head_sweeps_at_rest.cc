@@ -172,6 +172,7 @@ Status HeadSweeps::LookAtEnded() {
   constexpr size_t kAtOnceMax = 20;  // Workers are waited for meanwhile.
   const Instant now = parts_.clock.Now();
   if (!parts_.keep.is_any() || now < ended_due_) return OkStatus();
+  if (awake_.Now() - begun_at_ < ClockTrustedAfter(parts_.keep)) return OkStatus();
   ended_due_ = now + LookEvery(parts_.keep);
   Result<std::vector<EndedSweep>> ended = FindEnded(parts_.db_path, parts_.keep);
   if (!ended.ok()) return Internal(ended.status().message());
@@ -180,7 +181,9 @@ Status HeadSweeps::LookAtEnded() {
       return std::find(after.begin(), after.end(), sweep.name) != after.end();
     });
   }
-  std::vector<EndedSweep> expired = Expired(*std::move(ended), parts_.keep, now);
+  // Our clock stays ahead where the machine's was set back.
+  std::vector<EndedSweep> expired =
+      Expired(*std::move(ended), parts_.keep, std::min(now, RealClock().Now()));
   if (expired.size() > kAtOnceMax) {
     expired.resize(kAtOnceMax);
     ended_due_ = now + Seconds(1);
