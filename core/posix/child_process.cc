@@ -92,8 +92,15 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(
 bool ChildProcess::HasEnded() {
   if (has_ended_) return true;
   int wait_status = 0;
-  if (waitpid(pid_, &wait_status, WNOHANG) != pid_) return false;
+  const pid_t ended = waitpid(pid_, &wait_status, WNOHANG);
+  const bool is_gone = ended < 0 && errno == ECHILD;
+  if (ended != pid_ && !is_gone) return false;
   has_ended_ = true;
+  if (is_gone) {  // Somebody else has waited for it.
+    ending_ = "an end that nobody can tell";
+    exit_status_ = 1;
+    return true;
+  }
   ending_ = DescribeEnding(wait_status);
   exit_status_ = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
   return true;

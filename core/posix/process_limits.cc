@@ -51,6 +51,7 @@ rlim_t soft_limit_before = 0;  // 0: it was not raised.
 void MeetLimits() {
   std::set_terminate(EndWithoutRoom);
   signal(SIGXFSZ, SIG_IGN);
+  signal(SIGCHLD, SIG_DFL);
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   const rlim_t wanted = std::min(limit.rlim_max, std::max(kRaisedMax, limit.rlim_cur));

@@ -139,6 +139,18 @@ TEST(Sweep, UnderNohupAHangUpIsNoEnd) {
   EXPECT_TRUE(Succeeded(tune.Wait()));
 }
 
+TEST(Sweep, UnderAParentThatIgnoresTheEndsOfChildrenTrialsMayCrash) {
+  TestFolder folder;
+  const std::string space =
+      folder.Write("space.yaml", CurveSpace("    crash: 0.1\n", "failure: {max_failures: 50}\n"));
+  const auto before = signal(SIGCHLD, SIG_IGN);
+  Program tune(folder, "tune", {"run", space});
+  signal(SIGCHLD, before);
+  EXPECT_TRUE(Succeeded(tune.Wait()));
+  EXPECT_NE(Query(folder, "select count(*) from attempts where outcome = 'crashed'"),
+            std::vector<std::string>{"0"});
+}
+
 TEST(Sweep, GoesOnWhenNobodyReadsWhatItSays) {
   TestFolder folder;
   folder.Write("space.yaml", CurveSpace());
