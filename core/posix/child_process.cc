@@ -109,18 +109,17 @@ bool ChildProcess::HasEnded() {
 ChildProcess::~ChildProcess() {
   if (HasEnded()) return;
   const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
-  kill(pid_, SIGTERM);
+  if (kill(-pid_, SIGTERM) != 0) kill(pid_, SIGTERM);
   if (pidfd >= 0) {
     pollfd ended{pidfd, POLLIN, 0};
     while (poll(&ended, 1, kGraceMs) < 0 && errno == EINTR) {
     }
     close(pidfd);
   }
-  if (!HasEnded()) {
-    kill(-pid_, SIGKILL);
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
+  // Before it is waited for: its number, which is the group's, may then be another's.
+  kill(-pid_, SIGKILL);
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
 }
 
 }  // namespace tune

@@ -28,8 +28,8 @@ class ChildProcess {
                                                      int output = -1, int error = -1,
                                                      const std::string& folder = "",
                                                      int input = -1);
-  // Asks it to end (SIGTERM), kills its group if it has not ended within two seconds, and waits for
-  // it.
+  // If it has not ended by itself: asks its group to end (SIGTERM), kills what is left of the group
+  // once the process has ended or after two seconds, and waits for it.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;

@@ -2,6 +2,10 @@
 // (tests/e2e).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -11,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/posix/file_descriptor.h"
 #include "core/posix/read_bytes.h"
 #include "tests/tuner/temp_folder.h"
 #include "tuner/engines/command_engine.h"
@@ -65,6 +70,27 @@ TEST(ProgramCall, CancelledCallsAreNotWaitedFor) {
   const std::atomic<bool> is_cancelled = true;
   EXPECT_EQ(CallProgram({.words = {"tail", "-f", "/dev/null"}}, is_cancelled).status().code(),
             StatusCode::kUnavailable);
+}
+
+// A script that runs a cloud's program: that would make the machine that nobody waits for.
+TEST(ProgramCall, CallThatIsCancelledEndsWithAllThatItStarted) {
+  const TempFolder folder;
+  ASSERT_EQ(mkfifo((folder / "started").c_str(), 0600), 0);
+  std::atomic<bool> is_cancelled = false;
+  FileDescriptor child;
+  std::thread other([&] {
+    pid_t pid = 0;
+    std::ifstream(folder / "started") >> pid;
+    child = FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    is_cancelled = true;
+  });
+  ProgramCall call{.words = {"sh", "-c", "sh -c 'echo $$ >started; exec tail -f /dev/null'; true"}};
+  call.folder = folder.path();
+  EXPECT_EQ(CallProgram(call, is_cancelled).status().code(), StatusCode::kUnavailable);
+  other.join();
+  ASSERT_TRUE(child.is_open());
+  pollfd ended{child.get(), POLLIN, 0};
+  EXPECT_EQ(poll(&ended, 1, 30'000), 1);
 }
 
 TEST(ProgramCall, ProgramThatIsNotThereIsSaid) {
