@@ -393,6 +393,18 @@ TEST_F(BeforeTheStart, TryOneWaitsForNoSweepThatItsFileFollows) {
   EXPECT_THAT(tried.out, HasSubstr("acc = 0.5"));
 }
 
+// Else the sweep would find its place there taken, by a database that is gone.
+TEST_F(BeforeTheStart, TryOneLeavesTheObjectStoreAlone) {
+  WriteScript("echo 'acc: 0.5'");
+  const ProgramResult tried =
+      Run(Sweep("command: [./trial.sh, \"{x}\"], metrics: {acc: {regex: \"acc: {number}\"}}",
+                "samples: 4\ncheckpoint: {storage: \"s3://nobody-has-this/p\", "
+                "storage_credentials: tuner}\n"),
+          {"--try-one", "--cpus", "1"});
+  EXPECT_EQ(tried.exit_status, 0) << tried.err;
+  EXPECT_THAT(tried.out, HasSubstr("nothing was kept"));
+}
+
 TEST_F(BeforeTheStart, TryOneSaysWhyNothingWasRead) {
   WriteScript("echo 'acc: 0.5' >&2");
   const ProgramResult tried =

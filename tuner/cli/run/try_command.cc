@@ -22,6 +22,7 @@
 #include "tuner/cli/words/complain.h"
 #include "tuner/cli/words/scratch_folder.h"
 #include "tuner/retrain.h"
+#include "tuner/spec_keys.h"
 #include "tuner/spec_reader.h"
 #include "tuner/sqlite/database.h"
 
@@ -51,6 +52,11 @@ std::vector<std::string> Arguments(const RunOptions& options, const ExperimentSp
        {"samples=1", "stop.training_iteration=1", "scheduler=fifo", "search={algorithm: random}",
         "from=null", "until=null", "after=null"}) {
     add("--set", assignment);
+  }
+  // The sweep itself is to own its place in an object store.
+  if (!spec.checkpoint.storage.empty()) {
+    add("--set", "checkpoint.storage=" + std::string(kStorageAuto));
+    add("--set", "checkpoint.storage_credentials=own");
   }
   if (const Value space = WithoutGrids(spec.space); space != spec.space) {
     add("--set", "space=" + ToJson(space));
