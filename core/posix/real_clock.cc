@@ -37,6 +37,8 @@ Instant RealClock::Now() const {
   return Instant{counted + ahead_us_.load()};
 }
 
+Instant WallClock::Now() const { return Instant{ReadWall()}; }
+
 AwakeClock::AwakeClock() : ahead_us_(ReadWall() - ReadAwake()) {}
 
 Instant AwakeClock::Now() const { return Instant{ReadAwake() + ahead_us_}; }

@@ -29,6 +29,13 @@ class RealClock final : public Clock {
   mutable std::atomic<int64_t> ahead_us_;  // Of the counted time; only grows.
 };
 
+// The machine's wall clock as it is now, for dates that others check. Unlike other clocks it goes
+// back where it is set back.
+class WallClock final : public Clock {
+ public:
+  Instant Now() const override;
+};
+
 // Stands still while the machine is suspended: for patience with processes of this machine, which
 // do not run meanwhile either. It begins as the wall clock.
 class AwakeClock final : public Clock {

@@ -60,7 +60,7 @@ S3Client::S3Client(std::string bucket, Parts parts)
 }
 
 Result<std::shared_ptr<S3Client>> S3Client::Make(const std::string& bucket) {
-  static const RealClock clock;
+  static const WallClock clock;  // The store compares it with its own.
   const AwsSurroundings surroundings = RealAwsSurroundings();
   TUNE_ASSIGN_OR_RETURN(S3Settings settings, ReadS3Settings(surroundings));
   TUNE_ASSIGN_OR_RETURN(std::shared_ptr<HttpTransport> transport,
@@ -73,7 +73,7 @@ Result<std::shared_ptr<S3Client>> S3Client::Make(const std::string& bucket) {
 
 Result<std::shared_ptr<S3Client>> S3Client::MakeWithout(const std::string& bucket,
                                                         S3Presigner presign) {
-  static const RealClock clock;
+  static const WallClock clock;  // The store compares it with its own.
   const Result<S3Settings> settings = ReadS3Settings(RealAwsSurroundings());
   TUNE_ASSIGN_OR_RETURN(std::shared_ptr<HttpTransport> transport,
                         CurlTransport::Make({settings.ok() ? settings->ca_file : ""}));

@@ -51,9 +51,12 @@ TEST_F(RealClockTest, AClockThatIsSetBackTakesUsNotBack) {
   EXPECT_EQ(clock.Now(), kBegin + Seconds(10));
 }
 
-TEST_F(RealClockTest, BothClocksBeginAsTheWallClock) {
+TEST_F(RealClockTest, AllClocksBeginAsTheWallClock) {
   const Instant real = RealClock().Now();
   const Instant awake = AwakeClock().Now();
+  const Instant wall = WallClock().Now();
+  EXPECT_GE(wall + Seconds(3600), real);
+  EXPECT_GE(real + Seconds(3600), wall);
   EXPECT_GE(awake + Seconds(3600), real);
   EXPECT_GE(real + Seconds(3600), awake);
 }
