@@ -14,6 +14,7 @@
 #include "tests/e2e/join_line.h"
 #include "tests/e2e/program.h"
 #include "tests/e2e/running_head.h"
+#include "tests/sanitized.h"
 
 namespace tune::testing {
 namespace {
@@ -286,6 +287,16 @@ TEST_F(RemoteHead, WhatIsWrongIsSaidInALine) {
   // The address may stand in a file.
   here_.Write("lab.head", address_ + "\n");
   EXPECT_EQ(Ask({"list", "--format", "json"}, "lab.head").out, "[]\n");
+}
+
+TEST_F(RemoteHead, AQueryOfLargeValuesLeavesTheHeadItsMemory) {
+  if (kIsSanitized) GTEST_SKIP() << "a sanitizer takes more than the limit";
+  Start();
+  const ProgramResult answer =
+      Ask({"results", "--sql", "SELECT length(hex(zeroblob(450000000))) AS characters"});
+  EXPECT_NE(answer.exit_status, 0) << answer.out;
+  EXPECT_THAT(answer.err, HasSubstr("memory"));
+  EXPECT_EQ(Ask({"list", "--format", "json"}).out, "[]\n");
 }
 
 // What lies at the folder's path on the head's machine is another one.

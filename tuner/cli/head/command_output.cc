@@ -28,6 +28,11 @@ constexpr size_t kPieceBytes = 32 << 10;
 constexpr size_t kFilePieceBytes = 256 << 10;
 constexpr size_t kHeadBytesMax = 32;
 constexpr rlim_t kCpuSecondsMax = 60;  // Of a command that follows nothing.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr rlim_t kMemoryMax = RLIM_INFINITY;  // A sanitizer takes more than any limit.
+#else
+constexpr rlim_t kMemoryMax = rlim_t{1} << 30;
+#endif
 
 Result<std::pair<FileDescriptor, FileDescriptor>> MakePipe() {
   int ends[2];
@@ -35,6 +40,18 @@ Result<std::pair<FileDescriptor, FileDescriptor>> MakePipe() {
   std::pair<FileDescriptor, FileDescriptor> pipe{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
   return pipe;
+}
+
+// A query without end would take the head's processor as long as its client stays, one of large
+// values its memory. Where the machine has none left, the command ends before the head.
+void Limit(pid_t command, bool may_take_long) {
+  const rlimit processor = {kCpuSecondsMax, kCpuSecondsMax + 5};
+  const rlimit memory = {kMemoryMax, kMemoryMax};
+  if (!may_take_long) (void)prlimit(command, RLIMIT_CPU, &processor, nullptr);
+  (void)prlimit(command, RLIMIT_DATA, &memory, nullptr);
+  const std::string score = "/proc/" + std::to_string(command) + "/oom_score_adj";
+  const FileDescriptor file(open(score.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.is_open()) (void)!write(file.get(), "500", 3);
 }
 
 }  // namespace
@@ -59,11 +76,7 @@ Result<std::shared_ptr<CommandOutput>> CommandOutput::Start(
                           {std::string(kRemoteWidth) + "=" + std::to_string(width),
                            std::string(kAsksFor) + "=" + ToVariable(asks_for)},
                           output.second.get(), error.second.get(), folder));
-  // A query without end would take the head's processor as long as its client stays.
-  if (!MayTakeLong(arguments)) {
-    const rlimit limit = {kCpuSecondsMax, kCpuSecondsMax + 5};
-    (void)prlimit(command->command_->pid(), RLIMIT_CPU, &limit, nullptr);
-  }
+  Limit(command->command_->pid(), MayTakeLong(arguments));
   command->output_ = std::move(output.first);
   command->error_ = std::move(error.first);
   command->ended_ =
