@@ -2,17 +2,42 @@
 // each other: locks of folders belong to what opened them, not to the process.
 #include "trial_runner/command/setup_place.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/limits.h"
 #include "tests/tuner/temp_folder.h"
 #include "trial_runner/package/packed_folder.h"
+
+namespace {
+std::vector<std::string>* synced = nullptr;  // By which calls.
+
+void Note(const char* call) {
+  if (synced != nullptr) synced->push_back(call);
+}
+}  // namespace
+
+// In place of the C library's.
+extern "C" {
+int fsync(int fd) {
+  Note("fsync");
+  return static_cast<int>(syscall(SYS_fsync, fd));
+}
+int syncfs(int fd) noexcept {
+  Note("syncfs");
+  return static_cast<int>(syscall(SYS_syncfs, fd));
+}
+}
 
 namespace tune {
 namespace {
@@ -170,6 +195,25 @@ TEST_F(SetupPlaces, WhatIsKeptForASweepIsMadeAgainOnceItWasRemovedForOthers) {
   EXPECT_EQ(Ask(place).turn, Turn::kMade);
   EXPECT_TRUE(fs::remove_all(place.folder()));
   EXPECT_EQ(Ask(place).turn, Turn::kToMake);
+}
+
+// Else a loss of power leaves the mark beside files without contents.
+TEST_F(SetupPlaces, WhatWasMadeIsDurableBeforeTheMarkIs) {
+  for (const bool is_shared : {true, false}) {
+    SetupPlace place = Place("make", is_shared);
+    SetupPlace::Claim claim = Ask(place);
+    ASSERT_EQ(claim.turn, Turn::kToMake);
+    std::vector<std::string> calls;
+    synced = &calls;
+    const Status finished = place.Finish(claim);
+    synced = nullptr;
+    ASSERT_TRUE(finished.ok()) << finished.message();
+    const auto mark = std::find(calls.begin(), calls.end(), "fsync");
+    EXPECT_NE(mark, calls.end());
+    EXPECT_THAT(std::vector<std::string>(calls.begin(), mark), testing::Contains("syncfs"));
+    EXPECT_THAT(std::vector<std::string>(mark, calls.end()),
+                testing::Not(testing::Contains("syncfs")));
+  }
 }
 
 TEST_F(SetupPlaces, TheLatestUsedStayAndThoseThatAreHeldDo) {

@@ -71,6 +71,14 @@ void Empty(const std::string& folder) {
   for (const fs::path& path : left) fs::remove_all(path, ignored);
 }
 
+// What a setup made is of many programs, none of which syncs its files.
+Status SyncFileSystemOf(const std::string& path) {
+  const FileDescriptor there(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!there.is_open() && errno == ENOENT) return OkStatus();  // The setup has removed it.
+  if (!there.is_open() || syncfs(there.get()) != 0) return ErrnoStatus("sync", path);
+  return OkStatus();
+}
+
 }  // namespace
 
 SetupPlace::SetupPlace(const TrialStart& start, const std::vector<std::string>& commands,
@@ -158,7 +166,11 @@ bool SetupPlace::IsMarked() const {
   return is_kept && Says(sweep_mark_file_, SweepMark());
 }
 
+// Else the mark could outlive a loss of power, and what it stands for could not.
 Status SetupPlace::Mark() const {
+  for (const std::string& made : {folder_, working_folder_}) {
+    TUNE_RETURN_IF_ERROR(SyncFileSystemOf(made));
+  }
   if (is_shared_) {
     const Result<PackageName> now = NameFolder(working_folder_, limits::kPackageBytesMax);
     if (now.ok() && now->sha256 == content_) return WriteFileSynced(folder_ + kMarkFile, mark_);
