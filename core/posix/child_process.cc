@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <set>
+#include <string_view>
 
 namespace tune {
 namespace {
@@ -25,6 +27,23 @@ void HandleNothing() {
     action.sa_handler = SIG_DFL;
     sigaction(signal, &action, nullptr);
   }
+}
+
+// Ours, but for what `given` names: of two values of one name some programs take the first, shells
+// the last. Points into `given` and into ours.
+std::vector<char*> EnvironmentWith(const std::vector<std::string>& given) {
+  std::set<std::string_view> names;
+  std::vector<char*> all;
+  for (const std::string& variable : given) {
+    names.insert(std::string_view(variable).substr(0, variable.find('=')));
+    all.push_back(const_cast<char*>(variable.c_str()));
+  }
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    if (!names.contains(text.substr(0, text.find('=')))) all.push_back(*variable);
+  }
+  all.push_back(nullptr);
+  return all;
 }
 
 std::string DescribeEnding(int wait_status) {
@@ -45,11 +64,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(
   argv.push_back(const_cast<char*>(program.c_str()));
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  std::vector<char*> envp;  // The new ones first: getenv finds the first of a name.
-  for (const std::string& variable : environment)
-    envp.push_back(const_cast<char*>(variable.c_str()));
-  for (char** variable = environ; *variable != nullptr; ++variable) envp.push_back(*variable);
-  envp.push_back(nullptr);
+  std::vector<char*> envp = EnvironmentWith(environment);
 
   const pid_t parent = getpid();
   // Until the program runs in it, no signal to the child comes to our handlers.

@@ -19,9 +19,10 @@ namespace tune {
 class ChildProcess {
  public:
   // `program`: its path; `arguments` without the program's name; `environment`: what its
-  // environment has besides ours, "NAME=value"; `output`: a descriptor that becomes its standard
-  // output and error, below 0: it has ours; `error`: its standard error alone; `folder`: where it
-  // runs, "": where we do; `input`: its standard input, below 0: nothing, if `output` is given.
+  // environment has besides ours or in place of it, "NAME=value"; `output`: a descriptor that
+  // becomes its standard output and error, below 0: it has ours; `error`: its standard error alone;
+  // `folder`: where it runs, "": where we do; `input`: its standard input, below 0: nothing, if
+  // `output` is given.
   static Result<std::unique_ptr<ChildProcess>> Start(const std::string& program,
                                                      const std::vector<std::string>& arguments,
                                                      const std::vector<std::string>& environment,

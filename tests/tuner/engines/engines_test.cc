@@ -135,7 +135,9 @@ TEST(CommandEngine, CommandsGetTheNameAndTheInvitationAndNoTokenAsAnArgument) {
       "command: {up: [./up, \"{name}\"], down: [\"true\", \"{name}\"], list: [echo, t-p-1]}, "
       "worker: {cpus: 3}");
   const auto engine = MakeCommandEngine(pool, folder.path(), "t-p-");
+  setenv("TUNE_JOIN", "of the shell in which the head was started", 1);
   EXPECT_THAT(engine->Ask({"t-p-1"}, {"h:1", folder / "token"}), ElementsAre(OkStatus()));
+  unsetenv("TUNE_JOIN");
   EXPECT_EQ(ReadBytes(folder / "seen"), "t-p-1|t-p-1|h:1|tune1_secret|3\n");
   const auto machines = engine->List();
   ASSERT_TRUE(machines.ok());
