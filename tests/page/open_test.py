@@ -47,6 +47,24 @@ class Open(unittest.TestCase):
                 page.stdout.close()
             self.assertFalse(opened.exists())
 
+    def test_the_browser_does_not_hold_the_port(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "space.yaml").write_text(SPACE)
+            subprocess.run([TUNE, "run", "space.yaml"], cwd=folder, check=True, timeout=120, capture_output=True)
+            told = Path(folder, "told")
+            os.mkfifo(told)
+            opener = Path(folder, "xdg-open")
+            opener.write_text(f'#!/bin/sh\nfor fd in /proc/$$/fd/*; do echo "${{fd##*/}} $(readlink $fd)"; done > {told}\n')
+            opener.chmod(0o755)
+            environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "TMPDIR": folder}
+            page = subprocess.Popen([TUNE, "ui", "--http", "127.0.0.1:0", "--open"], cwd=folder, env=environment,
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                self.assertNotIn("socket:", told.read_text())
+            finally:
+                page.send_signal(signal.SIGINT)
+                page.wait(timeout=60)
+
 
 if __name__ == "__main__":
     unittest.main()

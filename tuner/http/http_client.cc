@@ -14,6 +14,7 @@
 
 #include "tuner/http/client_protocol.h"
 #include "tuner/http/http_message.h"
+#include "tuner/http/own_socket.h"
 
 namespace tune {
 namespace {
@@ -153,6 +154,7 @@ class HttpClient::Connection {
     context_.run();
     if (error) return Unavailable("nobody answers at " + address.ToText() + ": " + error.message());
     was_there_ = true;
+    KeepFromPrograms(stream_.socket().native_handle());
     stream_.socket().set_option(asio::socket_base::keep_alive(true), error);
     stream_.socket().set_option(tcp::no_delay(true), error);
     return OkStatus();

@@ -21,6 +21,7 @@
 #include "tuner/http/beast_message.h"
 #include "tuner/http/event_pace.h"
 #include "tuner/http/fair_places.h"
+#include "tuner/http/own_socket.h"
 
 namespace tune {
 namespace {
@@ -111,6 +112,7 @@ class Server : public HttpServer {
     if (error) return InvalidArgument(address.host + " is no address of this machine");
     const tcp::endpoint endpoint(ip, static_cast<uint16_t>(address.port));
     acceptor_.open(endpoint.protocol(), error);
+    if (!error) KeepFromPrograms(acceptor_.native_handle());
     if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
     if (!error) acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
@@ -212,6 +214,7 @@ class Server : public HttpServer {
 
  private:
   void Admit(tcp::socket socket) {
+    KeepFromPrograms(socket.native_handle());
     error_code error;
     const tcp::endpoint peer = socket.remote_endpoint(error);
     if (error) return;  // It has left.
@@ -270,15 +273,12 @@ class Server : public HttpServer {
   HttpHandler handler_;
   EventPoll poll_;
   EventPace pace_;
-  bool is_leaving_ = false;
+  bool is_leaving_ = false, is_ending_ = false;
   std::chrono::steady_clock::time_point leave_by_;
-  bool is_ending_ = false;
   asio::io_context context_{1};
   std::optional<asio::ssl::context> tls_;
   tcp::acceptor acceptor_{context_};
-  asio::steady_timer pause_{context_};
-  asio::steady_timer tick_{context_};
-  asio::steady_timer farewell_{context_};
+  asio::steady_timer pause_{context_}, tick_{context_}, farewell_{context_};
   struct Connection {
     std::weak_ptr<Session> session;
     std::string address;
