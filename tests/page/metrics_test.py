@@ -166,6 +166,14 @@ class Told(LivingSweep, unittest.TestCase):
         again.end()
         self.assertEqual(again.key, self.page.key)
 
+    def test_an_empty_key_file_is_what_a_loss_of_power_left_and_is_written(self):
+        path = Path(self.folder, "emptied")
+        path.touch()
+        page = Page(self.folder, "--key-file", "emptied")
+        page.end()
+        self.assertEqual(path.read_text(), page.key + "\n")
+        self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+
     def test_deleting_a_sweep_takes_nothing_away_from_a_counter(self):
         other = tempfile.TemporaryDirectory()
         self.addCleanup(other.cleanup)

@@ -56,17 +56,29 @@ bool IsKeyLetter(char c) {
          c == '_';
 }
 
+// There whole or not at all, for its owner alone.
 Status MakeKeyFile(const std::string& path) {
-  const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  std::string beside = path + ".XXXXXX";
+  const FileDescriptor file(mkostemp(beside.data(), O_CLOEXEC));
   if (!file.is_open()) return ErrnoStatus("create", path);
   const std::string key = DrawKey() + "\n";
-  return WriteAll(file.get(), std::as_bytes(std::span(key)), path);
+  Status made = WriteAll(file.get(), std::as_bytes(std::span(key)), path);
+  if (made.ok() && fsync(file.get()) != 0) made = ErrnoStatus("sync", path);
+  if (made.ok()) made = RenameSynced(beside, path);
+  if (!made.ok()) unlink(beside.c_str());
+  return made;
+}
+
+// An empty file is what a full disk or a loss of power has left of one.
+bool HasKeyFile(const std::string& path) {
+  struct stat info = {};
+  return stat(path.c_str(), &info) == 0 && !(S_ISREG(info.st_mode) && info.st_size == 0);
 }
 
 Result<std::string> ReadKeyFile(const std::string& path) {
   constexpr size_t kKeyMin = 32;
   constexpr size_t kKeyMax = 256;
-  if (access(path.c_str(), F_OK) != 0) TUNE_RETURN_IF_ERROR(MakeKeyFile(path));
+  if (!HasKeyFile(path)) TUNE_RETURN_IF_ERROR(MakeKeyFile(path));
   struct stat rights = {};
   if (stat(path.c_str(), &rights) == 0 && (rights.st_mode & S_IRWXO) != 0) {
     return InvalidArgument(path + ": everybody on this machine may read the key; chmod o= " + path);
