@@ -4,17 +4,31 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "tests/trial_runner/message_samples.h"
 #include "tests/tuner/temp_folder.h"
 #include "trial_runner/package/folder_text.h"
 #include "trial_runner/package/package_format.h"
 #include "trial_runner/package/sha256.h"
+
+namespace {
+std::vector<std::string>* synced = nullptr;  // Paths.
+}
+
+// In place of the C library's.
+extern "C" int fsync(int fd) {
+  if (synced != nullptr) {
+    synced->push_back(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd)));
+  }
+  return static_cast<int>(syscall(SYS_fsync, fd));
+}
 
 namespace tune {
 namespace {
@@ -291,6 +305,16 @@ TEST_F(Depot, SeesWhatIsWrittenIntoItsFolderAndNothingElse) {
   depot_ = *ArtifactDepot::Make({root() + "/other", 1, root()});
   EXPECT_TRUE(depot_->Sees({nonce, {}, /*is_of_programs=*/true}));
   EXPECT_FALSE(depot_->Sees({nonce}));
+}
+
+// A checkpoint that comes after it finds the folder there, and is called durable.
+TEST_F(Depot, TheFolderThatALogMakesIsDurable) {
+  std::vector<std::string> paths;
+  synced = &paths;
+  const Result<int64_t> taken = depot_->TakeLog({Ref(3, 2, 1), 0, 0, "one\n"});
+  synced = nullptr;
+  ASSERT_TRUE(taken.ok()) << taken.status().message();
+  EXPECT_THAT(paths, testing::ElementsAre(testing::EndsWith("/tune.artifacts/sweep")));
 }
 
 TEST_F(Depot, ALogComesInBitByBitAndIsGoneOnFromWhereItIs) {

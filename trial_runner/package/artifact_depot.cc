@@ -142,8 +142,7 @@ bool ArtifactDepot::Sees(const SeeNonce& see) {
 // One worker at a time holds the lease. What a disk does not take is left out, as on the worker's.
 Result<int64_t> ArtifactDepot::TakeLog(const PutLog& put) {
   const std::string folder = FolderOf(put.ref);
-  std::error_code ignored;
-  fs::create_directories(folder, ignored);
+  TUNE_RETURN_IF_ERROR(MakeFolderSynced(folder));  // Its checkpoints will take it for durable.
   const std::string path = folder + "/" + AttemptLogName(put.ref.attempt, put.rank);
   const FileDescriptor file(
       open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644));
