@@ -19,9 +19,19 @@ constexpr rlim_t kRaisedMax = 1u << 20;
 
 rlim_t soft_limit_before = 0;  // 0: it was not raised.
 
+void Say(std::string_view text) {
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
 [[noreturn]] void EndWith(std::string_view line) {
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+  Say(line);
   _exit(1);
+}
+
+void SayWhat(const std::exception& error) {
+  Say("tune: ");
+  Say(error.what());
+  Say("\n");
 }
 
 // Of an exception that nobody has caught, on any thread; it allocates nothing.
@@ -41,6 +51,9 @@ rlim_t soft_limit_before = 0;  // 0: it was not raised.
           "pids.max); what was acknowledged is stored: give it more and start it again, a sweep by "
           "tune resume\n");
     }
+    SayWhat(error);
+  } catch (const std::exception& error) {
+    SayWhat(error);
   } catch (...) {
   }
   std::abort();

@@ -254,6 +254,17 @@ TEST(AskTell, BadInputIsOneLineAndChangesNothing) {
   EXPECT_EQ(Query(folder, "select status from trials"), std::vector<std::string>{"RUNNING"});
 }
 
+TEST(AskTell, ADatabaseThatCannotBeLookedAtIsSaid) {
+  TestFolder folder;
+  folder.Write("study.yaml", kSpace);
+  const ProgramResult result =
+      RunTune(folder, {"ask", "study.yaml", "--db", std::string(300, 'a') + ".db"});
+  EXPECT_NE(result.exit_status, 0);
+  EXPECT_NE(result.err.find("tune: "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("File name too long"), std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find("filesystem error"), std::string::npos) << result.err;
+}
+
 TEST(AskTell, ATellOfSeveralObjectivesHasAValueForEach) {
   TestFolder folder;
   folder.Write("study.yaml",

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <memory>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -58,6 +60,15 @@ TEST(Threads, ThatFindNoMemoryEndTheProcessWithALine) {
     std::thread([] { throw std::bad_alloc(); }).join();
   };
   EXPECT_EXIT(run_out(), ::testing::ExitedWithCode(1), "no memory left.*tune resume");
+}
+
+TEST(Threads, ThatMeetAnotherExceptionSayWhatItWas) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto fail = [] {
+    MeetLimits();
+    std::thread([] { throw std::runtime_error("no such folder"); }).join();
+  };
+  EXPECT_EXIT(fail(), ::testing::KilledBySignal(SIGABRT), "tune: no such folder");
 }
 
 TEST(Threads, ThatLetOthersGoFirstAreTheOnlyOnesThatDo) {

@@ -81,7 +81,8 @@ Result<std::unique_ptr<StoredAskTell>> StoredAskTell::Open(const std::string& db
                                                            const Clock& clock) {
   spec.trainable = Value(kTrainable);
   spec.document.Set("trainable", Value(kTrainable));
-  const bool is_there = std::filesystem::exists(db_path);
+  std::error_code ignored;  // Opening it says what is wrong.
+  const bool is_there = std::filesystem::exists(db_path, ignored);
   if (!is_there) TUNE_RETURN_IF_ERROR(CheckNewSweepName(name).At("--name"));
   const bool needs_database = !spec.from.empty() && StudyOf(spec) == nullptr;
   if (needs_database && !is_there) {
