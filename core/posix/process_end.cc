@@ -1,6 +1,7 @@
 #include "core/posix/process_end.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
@@ -45,6 +46,12 @@ bool IsEnding(int64_t pid) {
   fields >> state >> parent >> group >> session >> terminal >> terminal_group >> flags;
   return state == "Z" || state == "X" || (flags & kExiting) != 0 ||
          HasKillPending(ReadBytes(place + "/status"));
+}
+
+std::string ProcessNumbers() {
+  char target[64];
+  const ssize_t length = readlink("/proc/self/ns/pid", target, sizeof target);
+  return length <= 0 ? "" : std::string(target, static_cast<size_t>(length));
 }
 
 }  // namespace tune

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace tune {
 
@@ -11,5 +12,8 @@ namespace tune {
 // which takes a while with much memory: it runs no more of its own code, and what it holds is about
 // to be free.
 bool IsEnding(int64_t pid);
+
+// Where process numbers count: each container may have its own. Empty: the kernel does not say.
+std::string ProcessNumbers();
 
 }  // namespace tune

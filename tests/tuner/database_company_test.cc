@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/posix/host_name.h"
+#include "core/posix/process_end.h"
 #include "tests/tuner/child_process.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
@@ -40,6 +42,26 @@ TEST(Store, ASecondTunerIsRefusedAndToldWhoHoldsTheDatabase) {
   store.reset();
   EXPECT_FALSE(FindLockHolder(path).has_value());
   EXPECT_TRUE(OpenError(path, Access::kCreate).ok());
+}
+
+// Containers with the host's network have its name, and process numbers of their own.
+TEST(Store, AHolderInAnotherContainerOfTheSameNameIsFoundAlthoughItsPidIsNotThere) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  const Result<WriterLock> lock = AcquireWriterLock(path, kSampleStart);
+  ASSERT_TRUE(lock.ok()) << lock.status().message();
+  const auto say = [&](const std::string& numbers) {
+    WriteText(path + ".lock", R"({"pid":2000000000,"host":")" + HostName() +
+                                  R"(","since_us":1,"experiment":"food11","numbers":")" + numbers +
+                                  "\"}\n");
+  };
+  say("pid:[1]");
+  const auto holder = FindLockHolder(path);
+  ASSERT_TRUE(holder.has_value());
+  EXPECT_EQ(holder->experiment, "food11");
+  EXPECT_FALSE(IsSeenHere(*holder));
+  say(ProcessNumbers());
+  EXPECT_FALSE(FindLockHolder(path).has_value()) << "it has ended";
 }
 
 TEST(Store, RefusesToWriteToADatabaseWithASecondName) {

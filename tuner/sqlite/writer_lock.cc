@@ -45,11 +45,13 @@ LockHolder ReadHolder(int fd) {
   const Value* const since = value->Find("since_us");
   const Value* const experiment = value->Find("experiment");
   const Value* const head = value->Find("head");
+  const Value* const numbers = value->Find("numbers");
   holder.is_head = head != nullptr && *head == Value(true);
   if (pid != nullptr && pid->is_int()) holder.pid = pid->AsInt();
   if (host != nullptr && host->is_string()) holder.host = host->AsString();
   if (since != nullptr && since->is_int()) holder.since = Instant{since->AsInt()};
   if (experiment != nullptr && experiment->is_string()) holder.experiment = experiment->AsString();
+  if (numbers != nullptr && numbers->is_string()) holder.numbers = numbers->AsString();
   return holder;
 }
 
@@ -118,6 +120,7 @@ Status WriterLock::Write() {
   value.Set("since_us", holder_.since.us);
   value.Set("experiment", holder_.experiment);
   if (holder_.is_head) value.Set("head", true);
+  if (!holder_.numbers.empty()) value.Set("numbers", holder_.numbers);
   // Padded, so that a shorter text leaves nothing of a longer one and a reader never sees a cut
   // one.
   std::string text = ToJson(value);
@@ -157,6 +160,11 @@ void WriterLock::Forget() {
   [[maybe_unused]] const int error = ftruncate(fd_, static_cast<off_t>(first_line_bytes_));
 }
 
+bool IsSeenHere(const LockHolder& holder) {
+  return holder.host == HostName() &&
+         (holder.numbers.empty() || holder.numbers == ProcessNumbers());
+}
+
 std::string DescribeHolder(const LockHolder& holder) {
   return (holder.is_head ? "the head with pid " : "the tuner with pid ") +
          std::to_string(holder.pid) + " on " + holder.host;
@@ -178,7 +186,7 @@ Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant n
       constexpr int kPauseMs = 10;
       constexpr int kEndingMaxMs = 3'000;
       constexpr int kBriefMaxMs = 1'000;
-      const bool is_ending = holder.host == HostName() && IsEnding(holder.pid);
+      const bool is_ending = IsSeenHere(holder) && IsEnding(holder.pid);
       const int wait_max_ms = is_ending ? kEndingMaxMs : holder.is_brief() ? kBriefMaxMs : 0;
       if (waited_ms >= wait_max_ms) return Held(database_path, holder);
       poll(nullptr, 0, kPauseMs);
@@ -191,7 +199,7 @@ Result<WriterLock> AcquireWriterLock(const std::string& database_path, Instant n
     }
     WriterLock lock(fd, path);
     lock.committed_ = ReadCommitted(fd);
-    lock.holder_ = LockHolder{getpid(), HostName(), now, "", false};
+    lock.holder_ = LockHolder{getpid(), HostName(), now, "", false, ProcessNumbers()};
     const Status written = lock.Write();
     const bool is_no_matter =
         text == LockText::kIfThereIsRoom && written.code() == StatusCode::kResourceExhausted;
@@ -215,7 +223,7 @@ std::optional<LockHolder> FindLockHolder(const std::string& database_path) {
   std::optional<LockHolder> holder;
   if (fcntl(fd, F_OFD_GETLK, &question) == 0 && question.l_type != F_UNLCK) holder = ReadHolder(fd);
   (void)close(fd);
-  if (holder && holder->host == HostName() && IsEnding(holder->pid)) holder.reset();
+  if (holder && IsSeenHere(*holder) && IsEnding(holder->pid)) holder.reset();
   return holder;
 }
 

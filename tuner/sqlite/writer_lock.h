@@ -29,6 +29,7 @@ struct LockHolder {
   Instant since;
   std::string experiment;  // Empty until announced; of a head always.
   bool is_head = false;    // It runs any number of them.
+  std::string numbers;     // Where its pid counts (ProcessNumbers); empty: not known.
 
   // It has announced no other one.
   bool MayRun(std::string_view sweep) const { return experiment.empty() || experiment == sweep; }
@@ -90,6 +91,9 @@ class WriterLock {
   std::optional<JournalEnd> committed_;
   bool is_settled_ = false;
 };
+
+// Whether its pid means the same process to us: not on another machine, nor in another container.
+bool IsSeenHere(const LockHolder& holder);
 
 // "the tuner with pid 4711 on somehost", or "the head ..."
 std::string DescribeHolder(const LockHolder& holder);

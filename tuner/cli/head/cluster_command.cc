@@ -67,8 +67,9 @@ class ClusterTalk {
   std::ostream& out_;
   std::ostream& err_;
   ClusterChanges changes_;
-  bool is_head_ = false;  // Who held the database when it was asked last.
-  int64_t head_ = 0;      // Its process.
+  bool is_head_ = false;       // Who held the database when it was asked last.
+  int64_t head_ = 0;           // Its process,
+  bool is_head_seen_ = false;  // which may be in another container.
 };
 
 Result<Value> ClusterTalk::Ask(ControlVerb verb) {
@@ -79,6 +80,7 @@ Result<Value> ClusterTalk::Ask(ControlVerb verb) {
     return FailedPrecondition(options_.db_path + ": is held by " + DescribeHolder(*holder));
   }
   head_ = holder->pid;
+  is_head_seen_ = IsSeenHere(*holder);
   ControlRequest request;
   request.verb = verb;
   request.tuner = holder->pid;
@@ -230,6 +232,11 @@ int ClusterTalk::Down() {
 }
 
 int ClusterTalk::EndHead() {
+  if (!is_head_seen_) {
+    return Complain(Unavailable("all workers are gone, and the head (pid " + std::to_string(head_) +
+                                ") runs in another container or on another machine; end it there"),
+                    err_);
+  }
   kill(static_cast<pid_t>(head_), SIGTERM);
   const Instant begun = clock_.Now();
   while (const std::optional<LockHolder> holder = FindLockHolder(options_.db_path)) {
