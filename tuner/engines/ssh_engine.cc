@@ -45,10 +45,11 @@ std::string ProbeScript(const std::string& folder, const std::string& hash) {
 std::string CopyCommand(const std::string& folder, const std::string& hash) {
   const std::string place = "programs-" + hash;
   return "sh -c " +
-         InSingleQuotes("umask 077; cd \"$HOME\" && cd " + InSingleQuotes(folder) +
-                        " && new=$(mktemp -d " + place +
-                        ".XXXXXX) && tar -C $new -xf - && { mv -T $new " + place +
-                        " 2>/dev/null || rm -rf $new; } && [ -e " + place + "/tune_worker ]");
+         InSingleQuotes(
+             "umask 077; cd \"$HOME\" && cd " + InSingleQuotes(folder) + " && new=$(mktemp -d " +
+             place +
+             ".XXXXXX) && tar -C $new -xf - && { sync -f $new 2>/dev/null || sync; mv -T $new " +
+             place + " 2>/dev/null || rm -rf $new; } && [ -e " + place + "/tune_worker ]");
 }
 
 // The worker leads a session of its own, so that the connection's end does not reach it. It takes

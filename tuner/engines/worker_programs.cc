@@ -1,5 +1,6 @@
 #include "tuner/engines/worker_programs.h"
 
+#include <fcntl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 
 #include "core/hash.h"
 #include "core/posix/durable_file.h"
+#include "core/posix/file_descriptor.h"
 #include "core/posix/file_hash.h"
 #include "core/posix/read_bytes.h"
 #include "tuner/engines/program_call.h"
@@ -166,6 +168,8 @@ Result<WorkerPrograms> PackWorkerPrograms(const std::string& program_dir, const 
   TUNE_ASSIGN_OR_RETURN(const CallAnswer answer, CallProgram(call, is_cancelled));
   fs::remove_all(staging, error);
   if (!answer.is_good()) return FailedPrecondition("tar: " + answer.Reason());
+  const FileDescriptor made(open((programs.archive + ".new").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!made.is_open() || fsync(made.get()) != 0) return ErrnoStatus("sync", programs.archive);
   TUNE_RETURN_IF_ERROR(RenameSynced(programs.archive + ".new", programs.archive));
   return programs;
 }

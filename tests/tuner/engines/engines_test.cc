@@ -25,6 +25,18 @@
 #include "tuner/engines/worker_programs.h"
 #include "tuner/spec_reader.h"
 
+namespace {
+std::vector<std::string>* synced = nullptr;  // Paths.
+}
+
+// In place of the C library's.
+extern "C" int fsync(int fd) {
+  if (synced != nullptr) {
+    synced->push_back(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd)));
+  }
+  return static_cast<int>(syscall(SYS_fsync, fd));
+}
+
 namespace tune {
 namespace {
 
@@ -354,8 +366,12 @@ TEST(WorkerPrograms, ArchiveIsMadeOnceForEachContentWithTheLibrariesButForTheCLi
   const char* const bin = std::getenv("TUNE_BIN_DIR");
   ASSERT_NE(bin, nullptr);
   TempFolder folder;
+  std::vector<std::string> paths;
+  synced = &paths;
   const auto packed = PackWorkerPrograms(bin, folder.path(), kGoesOn);
+  synced = nullptr;
   ASSERT_TRUE(packed.ok()) << packed.status().message();
+  EXPECT_THAT(paths, Contains(::testing::EndsWith(".tar.new"))) << "before it has its name";
   EXPECT_GE(packed->glibc, std::pair(2, 14));
   const auto listed = CallProgram({.words = {"tar", "-tf", packed->archive}}, kGoesOn);
   ASSERT_TRUE(listed.ok());
