@@ -8,6 +8,7 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <system_error>
 
 #include "core/hash.h"
@@ -82,6 +83,29 @@ std::string VersionText(std::pair<int, int> version) {
   return std::to_string(version.first) + "." + std::to_string(version.second);
 }
 
+// `files`: what lies where in it, and comes from where.
+Status MakeArchive(const std::string& archive, const std::map<std::string, std::string>& files,
+                   const std::string& folder, const std::atomic<bool>& is_cancelled) {
+  const std::string staging = folder + "/programs.new";
+  std::error_code error;
+  fs::remove_all(staging, error);
+  TUNE_RETURN_IF_ERROR(MakeFolderSynced(staging + "/" + kLibraries));
+  TUNE_RETURN_IF_ERROR(MakeFolderSynced(staging + "/python/tune"));
+  for (const auto& [name, path] : files) {
+    TUNE_RETURN_IF_ERROR(CopyFile(path, staging + "/" + name, /*is_synced=*/false));
+    fs::permissions(staging + "/" + name, fs::perms::owner_all, error);
+  }
+  ProgramCall call;
+  call.words = {"tar", "-C", staging, "-cf", archive + ".new", "."};
+  call.patience = kPackPatience;
+  TUNE_ASSIGN_OR_RETURN(const CallAnswer answer, CallProgram(call, is_cancelled));
+  fs::remove_all(staging, error);
+  if (!answer.is_good()) return FailedPrecondition("tar: " + answer.Reason());
+  const FileDescriptor made(open((archive + ".new").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!made.is_open() || fsync(made.get()) != 0) return ErrnoStatus("sync", archive);
+  return RenameSynced(archive + ".new", archive);
+}
+
 }  // namespace
 
 std::pair<int, int> GlibcNeeded(std::string_view bytes) {
@@ -151,26 +175,11 @@ Result<WorkerPrograms> PackWorkerPrograms(const std::string& program_dir, const 
   uname(&system);
   programs.machine = system.machine;
   programs.archive = folder + "/programs-" + programs.hash + ".tar";
+  // Pools pack on threads of their own, into one folder.
+  static std::mutex packing;
+  const std::lock_guard lock(packing);
   if (access(programs.archive.c_str(), R_OK) == 0) return programs;
-
-  const std::string staging = folder + "/programs.new";
-  std::error_code error;
-  fs::remove_all(staging, error);
-  TUNE_RETURN_IF_ERROR(MakeFolderSynced(staging + "/" + kLibraries));
-  TUNE_RETURN_IF_ERROR(MakeFolderSynced(staging + "/python/tune"));
-  for (const auto& [name, path] : files) {
-    TUNE_RETURN_IF_ERROR(CopyFile(path, staging + "/" + name, /*is_synced=*/false));
-    fs::permissions(staging + "/" + name, fs::perms::owner_all, error);
-  }
-  ProgramCall call;
-  call.words = {"tar", "-C", staging, "-cf", programs.archive + ".new", "."};
-  call.patience = kPackPatience;
-  TUNE_ASSIGN_OR_RETURN(const CallAnswer answer, CallProgram(call, is_cancelled));
-  fs::remove_all(staging, error);
-  if (!answer.is_good()) return FailedPrecondition("tar: " + answer.Reason());
-  const FileDescriptor made(open((programs.archive + ".new").c_str(), O_RDONLY | O_CLOEXEC));
-  if (!made.is_open() || fsync(made.get()) != 0) return ErrnoStatus("sync", programs.archive);
-  TUNE_RETURN_IF_ERROR(RenameSynced(programs.archive + ".new", programs.archive));
+  TUNE_RETURN_IF_ERROR(MakeArchive(programs.archive, files, folder, is_cancelled));
   return programs;
 }
 

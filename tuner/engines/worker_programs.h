@@ -1,7 +1,7 @@
 // The worker's programs with the libraries that they need, as one archive for machines that have
 // nothing of them but a C library.
 //
-// Thread rule: one thread.
+// Thread rule: any thread; those that pack wait for each other.
 #pragma once
 
 #include <atomic>

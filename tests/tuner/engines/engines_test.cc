@@ -382,5 +382,22 @@ TEST(WorkerPrograms, ArchiveIsMadeOnceForEachContentWithTheLibrariesButForTheCLi
   EXPECT_EQ(again->archive, packed->archive);
 }
 
+TEST(WorkerPrograms, PoolsThatPackAtOnceHaveOneWholeArchive) {
+  const char* const bin = std::getenv("TUNE_BIN_DIR");
+  ASSERT_NE(bin, nullptr);
+  TempFolder folder;
+  Result<WorkerPrograms> other = Unavailable("not packed");
+  std::thread thread([&] { other = PackWorkerPrograms(bin, folder.path(), kGoesOn); });
+  const auto packed = PackWorkerPrograms(bin, folder.path(), kGoesOn);
+  thread.join();
+  ASSERT_TRUE(packed.ok()) << packed.status().message();
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  EXPECT_EQ(other->archive, packed->archive);
+  const auto listed = CallProgram({.words = {"tar", "-tf", packed->archive}}, kGoesOn);
+  ASSERT_TRUE(listed.ok());
+  EXPECT_THAT(listed->out, HasSubstr("./tune_worker\n"));
+  EXPECT_THAT(listed->out, HasSubstr("./lib/libgrpc++.so"));
+}
+
 }  // namespace
 }  // namespace tune
