@@ -597,6 +597,13 @@ TEST_F(Housekeeping, DeleteOnAFullDiskDeletesNothing) {
   EXPECT_EQ(Delete("s", true).status, 0);
 }
 
+TEST_F(BackupTest, TheLogInWhichTheTunerSaysHowWorkersJoinIsNotCopied) {
+  WriteText(artifacts_ + "/s/tuner.log", "workers join with: tune worker --join tune1_secret\n");
+  EXPECT_EQ(Backup(file_).status, 0);
+  EXPECT_THAT(FilesBelow(copies_),
+              ElementsAre("s/0/attempt_1.log", "s/0/checkpoint_000002/weights"));
+}
+
 TEST_F(BackupTest, ASweepWithoutArtifactsIsADatabaseAlone) {
   fs::remove_all(artifacts_);
   SetCheckpoint(2, CheckpointState::kRemoved, 1);

@@ -42,6 +42,7 @@ namespace fs = std::filesystem;
 
 constexpr int kRoundsMax = 20;  // Each copies only what the one before had not.
 constexpr char kPartial[] = ".partial";
+constexpr char kTunerLog[] = "tuner.log";  // Not copied: workers join with what stands in it.
 
 // A durable row of the copy.
 struct Wanted : DurableCheckpoint {
@@ -279,7 +280,9 @@ class Backup {
         std::error_code ignored;
         const bool is_folder = fs::is_directory(fs::symlink_status(PathOf(within), ignored));
         if (is_folder && TrialNumberOf(name)) TUNE_RETURN_IF_ERROR(CopyFilesOfTrial(within));
-        if (!is_folder && name.ends_with(".log")) TUNE_RETURN_IF_ERROR(Copy(within));
+        // The tuner's own says how workers join.
+        const bool is_log = !is_folder && name.ends_with(".log") && name != kTunerLog;
+        if (is_log) TUNE_RETURN_IF_ERROR(Copy(within));
       }
     }
     return OkStatus();
