@@ -393,6 +393,27 @@ TEST_F(BeforeTheStart, TryOneWaitsForNoSweepThatItsFileFollows) {
   EXPECT_THAT(tried.out, HasSubstr("acc = 0.5"));
 }
 
+TEST_F(BeforeTheStart, CtrlCEndsTryOneWithItsTrialAndItsFolder) {
+  ASSERT_EQ(mkfifo((folder_ / "started").c_str(), 0600), 0);
+  WriteScript("echo x >" + (folder_ / "started") + "; exec tail -f /dev/null");
+  const std::string space =
+      folder_.Write("space.yaml", Sweep("command: [./trial.sh, \"{x}\"], metrics: {acc: {regex: "
+                                        "\"acc: {number}\"}}"));
+  const TestFolder temporary;
+  const char* const variable = std::getenv("TMPDIR");
+  const std::string before = variable == nullptr ? "/tmp" : variable;
+  setenv("TMPDIR", temporary.path().c_str(), 1);
+  Program tune(folder_, "tune", {"run", space, "--try-one", "--cpus", "1"});
+  setenv("TMPDIR", before.c_str(), 1);
+  EXPECT_EQ(ReadAll(folder_ / "started"), "x\n");
+  kill(-tune.pid(), SIGINT);
+  const ProgramResult result = tune.Wait();
+  EXPECT_EQ(result.exit_status, 130) << result.err;
+  for (const std::string& name : temporary.Names()) {
+    EXPECT_FALSE(name.starts_with("tune-try-")) << name;
+  }
+}
+
 // Else the sweep would find its place there taken, by a database that is gone.
 TEST_F(BeforeTheStart, TryOneLeavesTheObjectStoreAlone) {
   WriteScript("echo 'acc: 0.5'");

@@ -1,6 +1,7 @@
 #include "tuner/cli/run/try_command.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,6 +68,53 @@ std::vector<std::string> Arguments(const RunOptions& options, const ExperimentSp
   return arguments;
 }
 
+// Signals that are to end this command, held back while it lives: the trial ends first, and the
+// folder is removed.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigemptyset(&held_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction action = {};
+      // A blocked signal would arrive although it is ignored.
+      const bool is_ignored =
+          sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+      if (!is_ignored) sigaddset(&held_, signal);
+    }
+    sigaddset(&held_, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &held_, &before_);
+  }
+  ~HeldSignals() {
+    constexpr timespec kNow = {0, 0};
+    while (sigtimedwait(&held_, nullptr, &kNow) > 0) {  // They have had their effect.
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  const sigset_t& before() const { return before_; }
+
+  // The wait status of that child. It is told of a signal again and again: the first one only asks
+  // its trial to come to a checkpoint, with which nothing would go on here.
+  int WaitFor(pid_t pid) const {
+    constexpr timespec kPause = {0, 200'000'000};
+    int status = W_EXITCODE(1, 0);
+    int told = 0;
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+      const int signal =
+          told == 0 ? sigwaitinfo(&held_, nullptr) : sigtimedwait(&held_, nullptr, &kPause);
+      if (signal > 0 && signal != SIGCHLD) told = signal;
+      if (told != 0) (void)kill(pid, told);
+    }
+    return status;
+  }
+
+ private:
+  sigset_t held_;
+  sigset_t before_;
+};
+
 // Its exit status, with what it prints in a file. A signal from the terminal reaches it too.
 Result<int> RunTune(const std::vector<std::string>& arguments, const std::string& output) {
   std::vector<char*> argv;
@@ -77,13 +125,17 @@ Result<int> RunTune(const std::vector<std::string>& arguments, const std::string
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(),
                                    O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  const HeldSignals held;
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigmask(&attributes, &held.before());
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  const int error = posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return Unavailable("cannot start " + arguments[0] + ": " + std::strerror(error));
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = held.WaitFor(pid);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
