@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "core/remove_tree.h"
+
 namespace tune {
 
 namespace fs = std::filesystem;
@@ -12,7 +14,7 @@ Status LocalArtifactStore::Remove(const std::string& path) {
     return Internal("refused to remove " + path + ": it is outside of " + root_);
   }
   std::error_code error;
-  fs::remove_all(normal, error);
+  RemoveTree(normal, error);
   if (error == std::errc::no_such_file_or_directory) return OkStatus();  // tune gc was first.
   if (error) return Unavailable("cannot remove " + path + ": " + error.message());
   return OkStatus();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/posix/folder_lock.h"
+#include "core/remove_tree.h"
 
 namespace tune {
 namespace {
@@ -34,7 +35,7 @@ void RemoveIfAbandoned(const std::string& path) {
       !IsFolderAt(folder, path))
     return;
   std::error_code ignored;
-  fs::remove_all(path, ignored);
+  RemoveTree(path, ignored);
 }
 
 // Makes the folder and locks it; nothing where another has it.
@@ -118,7 +119,7 @@ Result<DurableFolder> DurableFolder::Begin(const std::string& parent, const std:
 DurableFolder::~DurableFolder() {
   if (temporary_.empty()) return;
   std::error_code ignored;
-  fs::remove_all(temporary_, ignored);
+  RemoveTree(temporary_, ignored);
 }
 
 Status DurableFolder::Write(std::string_view file, std::string_view contents) {

@@ -12,6 +12,7 @@
 #include "core/posix/durable_file.h"
 #include "core/posix/durable_folder.h"
 #include "core/posix/folder_lock.h"
+#include "core/remove_tree.h"
 
 namespace tune {
 namespace {
@@ -32,9 +33,13 @@ void RemoveUnlessHeld(const std::string& path) {
   if (!folder.is_open() || LockFolder(folder, LOCK_EX) != FolderLock::kOurs) return;
   if (!IsFolderAt(folder, path)) return;
   const std::string doomed = path + std::string(kTemporarySuffix);
+  // Of a removal that was cut off.
+  RemoveAbandonedFolders(fs::path(path).parent_path().string(), [&](std::string_view name) {
+    return name == fs::path(doomed).filename().string();
+  });
   if (!RenameSynced(path, doomed).ok()) return;
   std::error_code ignored;
-  fs::remove_all(doomed, ignored);
+  RemoveTree(doomed, ignored);
 }
 
 Result<std::optional<FileDescriptor>> HoldFolder(const std::string& path) {

@@ -336,6 +336,22 @@ TEST_F(PackageFolder, ACacheKeepsToItsBudgetAndToWhatIsInUse) {
   EXPECT_THAT(TrimCache(folder_ / "none", 0, in_two_days), IsEmpty());
 }
 
+TEST_F(PackageFolder, AFolderOfACacheWhoseRemovalBrokeOffGoesWithTheNextTrim) {
+  const std::string left = folder_ / "cache/setup/0123456789abcdef.tmp";
+  fs::create_directories(left + "/go");
+  WriteText(left + "/go/a", "text");
+  struct stat info = {};
+  ASSERT_EQ(stat(left.c_str(), &info), 0);
+  const Instant made{int64_t{info.st_mtim.tv_sec} * 1'000'000};
+  const std::string cache = folder_ / "cache";
+  EXPECT_THAT(TrimCache(cache, int64_t{1} << 40, made + Seconds(3600)), IsEmpty());
+  const Instant in_two_days = made + Seconds(2 * 24 * 3600);
+  EXPECT_EQ(TrimCache(cache, int64_t{1} << 40, in_two_days, /*dry_run=*/true).size(), 1u);
+  EXPECT_TRUE(fs::exists(left));
+  EXPECT_EQ(TrimCache(cache, int64_t{1} << 40, in_two_days).size(), 1u);
+  EXPECT_FALSE(fs::exists(left));
+}
+
 TEST_F(PackageFolder, IsCopiedForEachSweepThatComesFromElsewhere) {
   Sender sender{Text()};
   const PackageName name = Name();

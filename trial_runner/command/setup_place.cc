@@ -18,6 +18,7 @@
 #include "core/posix/kept_folders.h"
 #include "core/posix/plain_file.h"
 #include "core/posix/private_folder.h"
+#include "core/remove_tree.h"
 #include "trial_runner/package/packed_folder.h"
 
 namespace tune {
@@ -56,19 +57,11 @@ std::string IdentityOf(const std::string& folder) {
 // A command may not bear what it has made by half: git clone, mkdir. What cannot be removed stays.
 void Empty(const std::string& folder) {
   std::error_code ignored;
-  // Package managers make folders that even their owner may not change.
-  std::error_code error;
-  fs::recursive_directory_iterator it(folder, error);
-  for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
-    if (fs::is_directory(it->symlink_status(ignored))) {
-      fs::permissions(it->path(), fs::perms::owner_all, fs::perm_options::add, ignored);
-    }
-  }
   std::vector<fs::path> left;
   for (fs::directory_iterator top(folder, ignored), end; top != end; top.increment(ignored)) {
     left.push_back(top->path());
   }
-  for (const fs::path& path : left) fs::remove_all(path, ignored);
+  for (const fs::path& path : left) RemoveTree(path, ignored);
 }
 
 // What a setup made is of many programs, none of which syncs its files.

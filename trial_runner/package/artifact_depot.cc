@@ -16,6 +16,7 @@
 #include "core/limits.h"
 #include "core/posix/durable_file.h"
 #include "core/posix/durable_folder.h"
+#include "core/remove_tree.h"
 #include "trial_runner/package/folder_text.h"
 #include "trial_runner/package/incoming_text.h"
 #include "trial_runner/package/trial_files.h"
@@ -104,7 +105,7 @@ class ArtifactDepot::Incoming final : public IncomingCheckpoint {
     const Status moved = MoveTrialFiles(came, folder_);
     if (moved.ok()) return folder_;
     std::error_code ignored;
-    fs::remove_all(came, ignored);
+    RemoveTree(came, ignored);
     return moved;
   }
   // What is wrong is not gone on from, and what finds no room shall leave some.
@@ -179,7 +180,7 @@ void ArtifactDepot::RemoveUnmoved(const std::string& folder) {
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     if (it->path().filename().string().starts_with(kTrialFilesIncoming)) unmoved.push_back(*it);
   }
-  for (const fs::path& path : unmoved) fs::remove_all(path, error);
+  for (const fs::path& path : unmoved) RemoveTree(path, error);
 }
 
 // Of workers that did not come back.

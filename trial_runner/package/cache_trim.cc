@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/posix/durable_folder.h"
 #include "core/posix/file_descriptor.h"
 #include "core/posix/folder_lock.h"
 #include "core/posix/kept_folders.h"
@@ -19,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Duration kInUse = Seconds(24 * 3600);
+constexpr const char* kParts[] = {"/packages/", "/copies/", "/setup/", "/data/", "/inputs/"};
 
 struct Kept {
   std::string path;
@@ -75,6 +77,7 @@ class Trim {
       : cache_(std::move(cache)), now_(now), dry_run_(dry_run) {}
 
   std::vector<TrimmedPath> Run(int64_t budget_bytes) {
+    RemoveTemporary();
     RemoveBrokenOff();
     Find();
     int64_t total = 0;
@@ -92,6 +95,27 @@ class Trim {
   }
 
  private:
+  // What has a temporary name: its removal, or its making, broke off.
+  void RemoveTemporary() {
+    for (const char* const part : kParts) {
+      for (const std::string& name : NamesIn(cache_ + part)) {
+        const std::string path = cache_ + part + name;
+        const bool is_temporary =
+            name.ends_with(kTemporarySuffix) && IsKeptName(fs::path(name).stem());
+        if (!is_temporary || !IsRealFolder(path) || IsHeld(path)) continue;
+        if (now_ - ModifiedAt(path) < kInUse) continue;
+        Instant newest;
+        const int64_t bytes = Measure(path, newest);
+        if (!dry_run_) {
+          RemoveAbandonedFolders(cache_ + part, [&](std::string_view one) { return one == name; });
+        }
+        if (dry_run_ || !IsRealFolder(path)) {
+          trimmed_.push_back({path, bytes, "a folder whose removal broke off"});
+        }
+      }
+    }
+  }
+
   // Data that nobody fetches, texts of packages likewise, and lists of folders that are gone.
   void RemoveBrokenOff() {
     for (const std::string& name : NamesIn(cache_ + "/data")) {
@@ -124,7 +148,7 @@ class Trim {
   }
 
   void Find() {
-    for (const char* const part : {"/packages/", "/copies/", "/setup/", "/data/", "/inputs/"}) {
+    for (const char* const part : kParts) {
       for (const std::string& name : NamesIn(cache_ + part)) {
         if (IsKeptName(name)) Add(cache_ + part + name, false);
       }
@@ -155,7 +179,7 @@ class Trim {
     }
     if (dry_run_) return true;
     RemoveUnlessHeld(kept.path);
-    return !IsRealFolder(kept.path);
+    return !IsRealFolder(kept.path) && !IsRealFolder(kept.path + std::string(kTemporarySuffix));
   }
 
   const std::string cache_;

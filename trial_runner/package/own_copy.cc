@@ -14,6 +14,7 @@
 #include "core/posix/durable_folder.h"
 #include "core/posix/kept_folders.h"
 #include "core/posix/private_folder.h"
+#include "core/remove_tree.h"
 #include "trial_runner/package/package_format.h"
 #include "trial_runner/package/unpacked_folder.h"
 
@@ -77,7 +78,7 @@ Result<HeldPackage> ObtainOwnCopy(const std::string& cache, const PackageName& p
     }
     TUNE_ASSIGN_OR_RETURN(const std::string made, CopyWhatCame(pristine.folder, parent, name));
     std::error_code ignored;
-    if (made != path) fs::remove_all(made, ignored);
+    if (made != path) RemoveTree(made, ignored);
     TUNE_ASSIGN_OR_RETURN(hold, HoldFolder(path));
     if (hold && HasAllOf(pristine.folder, path, package)) {
       RemoveLeastUsedFolders(parent, limits::kPackagesKeptMax);

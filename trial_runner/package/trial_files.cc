@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/posix/durable_file.h"
+#include "core/remove_tree.h"
 #include "trial_runner/checkpoint_name.h"
 
 namespace tune {
@@ -67,7 +68,7 @@ Status MoveInto(const fs::path& from, const fs::path& folder) {
       continue;
     }
     // A file takes a file's place at once; what was a folder and is none now has to go first.
-    if (is_folder || IsFolder(folder / name)) fs::remove_all(folder / name, error);
+    if (is_folder || IsFolder(folder / name)) RemoveTree(folder / name, error);
     TUNE_RETURN_IF_ERROR(Rename(from / name, folder / name));
   }
   return SyncFolder(folder);
@@ -94,7 +95,7 @@ Status MoveTrialFiles(const std::string& from, const std::string& folder) {
   TUNE_RETURN_IF_ERROR(CheckPlaces(from, folder));
   TUNE_RETURN_IF_ERROR(MoveInto(from, folder));
   std::error_code ignored;
-  fs::remove_all(from, ignored);
+  RemoveTree(from, ignored);
   return OkStatus();
 }
 

@@ -9,6 +9,7 @@
 #include "core/limits.h"
 #include "core/posix/folder_lock.h"
 #include "core/posix/threads.h"
+#include "core/remove_tree.h"
 #include "trial_runner/checkpoint_name.h"
 #include "trial_runner/package/trial_files.h"
 #include "trial_runner/s3_address.h"
@@ -42,7 +43,7 @@ void ClearFolderOfTrial(const std::string& folder, bool with_checkpoints) {
     const bool is_kept = IsOwnCheckpoint(name) ? !with_checkpoints : IsNoTrialFile(name);
     if (!is_kept) found.push_back(it->path());
   }
-  for (const fs::path& path : found) fs::remove_all(path, error);
+  for (const fs::path& path : found) RemoveTree(path, error);
 }
 
 CheckpointCarrier::CheckpointCarrier(CheckpointLink& link, Answers answers)
@@ -177,7 +178,7 @@ void CheckpointCarrier::GiveUp(const AttemptRef& ref) {
 void CheckpointCarrier::Drop(const std::string& folder) {
   Put({AttemptRef{}, [folder](std::stop_token /*stop*/) {
          std::error_code ignored;
-         fs::remove_all(folder, ignored);
+         RemoveTree(folder, ignored);
        }});
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/posix/disk_room.h"
 #include "core/posix/durable_folder.h"
+#include "core/remove_tree.h"
 #include "trial_runner/checkpoint_name.h"
 
 namespace tune {
@@ -76,7 +77,7 @@ void CheckpointPlace::RemoveEarlierOf(int64_t iteration) const {
     const int64_t attempt = AttemptOf(it->path().filename().string(), first_name);
     if (attempt >= config_since_ && attempt < attempt_) found.push_back(it->path());
   }
-  for (const fs::path& path : found) fs::remove_all(path, error);
+  for (const fs::path& path : found) RemoveTree(path, error);
 }
 
 TrialEnd EndForUnsaved(const std::string& folder, const Status& status) {

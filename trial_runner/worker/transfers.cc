@@ -10,6 +10,7 @@
 #include "core/posix/durable_file.h"
 #include "core/posix/nameless_file.h"
 #include "core/posix/threads.h"
+#include "core/remove_tree.h"
 #include "trial_runner/package/trial_files.h"
 
 namespace tune {
@@ -133,7 +134,7 @@ Result<std::string> ObtainTrialFiles(CheckpointLink& link, const AttemptRef& ref
     if (!came.ok()) return LineUnlessFatal(came.status());
     const Status moved = MoveTrialFiles(*came, folder);
     std::error_code ignored;
-    std::filesystem::remove_all(*came, ignored);
+    RemoveTree(*came, ignored);
     return LineUnlessFatal(moved);
   }
 }

@@ -84,6 +84,9 @@ Status RemoveFolder(const std::string& path, const std::stop_token& stop) {
   const auto status = fs::symlink_status(path, error);
   if (status.type() == fs::file_type::not_found) return OkStatus();
   if (fs::is_directory(status)) {
+    // Some programs make folders that their owner may not change.
+    std::error_code ignored;
+    fs::permissions(path, fs::perms::owner_all, fs::perm_options::add, ignored);
     fs::directory_iterator it(path, error);
     for (; !error && it != fs::directory_iterator(); it.increment(error)) {
       if (stop.stop_requested()) return OkStatus();
