@@ -427,7 +427,8 @@ class Log:
         metric.part = "validation" if "validation" in parts else ""
         metric.times = len(main)
         metric.unit, metric.is_mean = self.unit_of(line), is_mean(line)
-        headings = list(dict.fromkeys(self.headings[i] for i, other in enumerate(self.lines) if other in main))
+        in_main = set(main)
+        headings = list(dict.fromkeys(heading for heading, other in zip(self.headings, self.lines) if other in in_main))
         if len(set(map(part_of_heading, headings))) > 1:
             metric.doubts.append(f"{name} is printed below {' and '.join(repr(h) for h in headings[:3])} in the same words: let "
                                  f"the script say which it is, as in val_{name}, and call tune init again")
@@ -448,10 +449,10 @@ class Log:
         """(how many of the lines stand below each of several headings that count epochs, one of these); (0, "") where that differs."""
         if any(EPOCH.search(line) for line in lines):
             return 0, ""
-        counts, number, heading = [], None, ""
+        counts, number, heading, wanted = [], None, "", set(lines)
         for line in self.lines:
             epoch = EPOCH.search(line)
-            if line in lines and counts:
+            if line in wanted and counts:
                 counts[-1] += 1
             elif epoch and epoch.group(3) != number and len(line) < 80:
                 number, heading = epoch.group(3), heading or line.strip()
@@ -476,8 +477,7 @@ class Log:
         for states in self.states:
             shown = [(int(count.group(1)), value.start() < count.start()) for state in states
                      for count, value in [(COUNT.search(state), match_of(metric.regex, state))] if count and value]
-            is_only_row = sum(match_of(metric.regex, line) is not None for line in self.lines) == 1
-            if is_only_row and len({count for count, _ in shown}) > 1:
+            if len({count for count, _ in shown}) > 1 and sum(match_of(metric.regex, line) is not None for line in self.lines) == 1:
                 return read_on_bar(metric, BarOfLog(shown[0][0] == 0), shown[0][1])
 
     def iteration_of(self, metric):

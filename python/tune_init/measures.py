@@ -73,6 +73,7 @@ IN_FULL = ((re.compile(r"\bR(?:\^|\*\*)2\b|\bR²", re.I), "R2"), (re.compile(r"\
            (re.compile(r"\bR@(?=\W*[\dk\2])", re.I), "recall@"), (re.compile(r"\bP@(?=\W*[\dk\2])", re.I), "precision@"))
 
 
+@functools.lru_cache(maxsize=1024)
 def in_full(text):
     """"recall@1: " of "R@1: "."""
     for pattern, instead in IN_FULL:
@@ -93,6 +94,7 @@ def split_in_words(name):
     return tuple(part for word in words if word for part in (JOINED.match(word) or re.match("(.*)", word)).groups())
 
 
+@functools.lru_cache(maxsize=1024)
 def is_metric(name):
     words = words_of(name)
     words = words[:-1] if words[-1:] == ["of"] else words

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 INIT = os.path.join(HERE, "..", "..", "python", "tune_init")
@@ -349,6 +350,13 @@ class Logs(unittest.TestCase):
         self.assertEqual(expressions.finds(self.found(log)["valid_rmse"], log), ["91.5", "101.5", "7.5"])
         log = "| end | valid ppl   232.1\n| end | valid ppl  1032.1\n| end | valid ppl 10032.1\n"
         self.assertEqual(expressions.finds(self.found(log)["valid_ppl"], log), ["232.1", "1032.1", "10032.1"])
+
+    def test_a_log_of_many_lines_is_searched_a_few_times_and_not_once_for_each_of_its_lines(self):
+        for line in ("epoch {e} val_loss 0.{e}", "Epoch: [{e}][20/40]\tLoss 0.{e} (0.5)\tAcc@1 7{e} (71.0)"):
+            log = logs.Log("".join(line.format(e=e) + "\n" for e in range(200)))
+            with mock.patch("logs.match_of", side_effect=logs.match_of) as searched:
+                log.metrics()
+            self.assertLess(searched.call_count, 40 * 200, line)
 
     def test_a_table_below_its_header(self):
         for log in ("epoch,loss,val_acc\n1,200,300\n2,100,400\n", "epoch   loss   val_acc\n 1  200  300\n 2  100  400\n",

@@ -48,6 +48,12 @@ int InitCommand(const InitOptions& options, std::ostream& out, std::ostream& err
   if (!options.command.empty()) arguments.insert(arguments.end(), {"--command", options.command});
   if (!options.log.empty()) arguments.insert(arguments.end(), {"--log", options.log});
   const Result<ProgramOutput> space = RunForOutput(arguments, kReadTimeMax);
+  if (space.status().code() == StatusCode::kUnavailable && !options.log.empty()) {
+    return Complain(FailedPrecondition(options.log + ": init has not read the log to its end (" +
+                                       space.status().message() +
+                                       "): pass a shorter one, such as that of a few epochs"),
+                    err);
+  }
   if (!space.ok()) {
     return Complain(
         FailedPrecondition(
