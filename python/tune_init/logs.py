@@ -18,6 +18,9 @@ from pairs import DOUBT, FIRST, measure_of, pair_in_log
 
 WORD = r"[A-Za-z](?:[\w./@^-]*[\w@])?"
 VALUE = re.compile(rf"(?<!\w')(?<!\w)({WORD}(?: {WORD})?)([\"']?\s?[:=]\s*'?|\s+)(?=({NUMBER})(?!\w*\d|\.\d))")
+# "(AP) @[ IoU=0.50:0.95 | area=all ] = ": what stands in the brackets is how it is measured, and no value.
+MEASURED_AT = re.compile(rf"([A-Za-z]\w*)\)?\s*@\s*\[[^\[\]]*\]\s*[:=]\s*(?=(?:{NUMBER}))")
+THRESHOLDS = ("iou",)  # Measures of which others name a value: "IoU=0.5 mAP=0.41".
 PHRASE_AT_END = re.compile(rf"{PHRASES.pattern}$")
 ROW = re.compile(rf"\s*[|│]\s*({WORD})\s*[|│]\s*(?:{NUMBER})\s*[|│]\s*$")
 PLAIN_NUMBER = re.compile(rf"(?<![\w.^])(?:{NUMBER})(?!\w*\d|\.\d|\w)")
@@ -281,7 +284,11 @@ class Log:
         metrics = self.values_of(is_metric)
         for metric in [*self.columns(), *self.rows()]:
             metrics.setdefault(metric.name, metric)
-        return list(metrics.values()) or self.unknown_values()
+        return [m for m in metrics.values() if not self.is_threshold(m)] or self.unknown_values()
+
+    def is_threshold(self, metric):
+        """Whether it is the same in all lines, and may say at what another measure was taken."""
+        return metric.name in THRESHOLDS and metric.times > 1 and len({v for line in self.lines for v in finds(metric.regex, line)}) == 1
 
     def values_of(self, is_wanted):
         """name: the metric of each label before a value."""
@@ -293,7 +300,7 @@ class Log:
             words = Words(line, list(PLAIN_NUMBER.finditer(line)))
             for match in VALUE.finditer(line) if not behind else ():
                 begin, name, doubt = match.start(), plain(match.group(1)), ""
-                if counts_something(line, match) or has_count(words.before(match.end())):
+                if counts_something(line, match) or has_count(words.before(match.end())) or re.search(r"@\s*\[[^\[\]]*$", line[:match.end()]):
                     continue
                 if not is_wanted(name):  # "epoch loss" is not one, "loss" is.
                     short = match.group(1).split(" ")[-1]
@@ -334,6 +341,10 @@ class Log:
                     doubts.setdefault(name, doubt)
                 if len(expressions) < EXPRESSIONS_MAX:
                     expressions.setdefault(regex, (line, order, match.end()))
+            for match in MEASURED_AT.finditer(line):
+                if is_wanted(plain(match.group(1))):
+                    regex = re.sub(r"\s+", r"\\s+", escaped(line[match.start():match.end()])) + "{number}"
+                    found.setdefault(plain(match.group(1)), {}).setdefault(regex, (line, order, match.end()))
             for end, name in values_behind_counts(line, words, is_wanted):
                 expressions = found.setdefault(name, {})
                 if len(expressions) < EXPRESSIONS_MAX:

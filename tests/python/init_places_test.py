@@ -62,6 +62,15 @@ class Places(unittest.TestCase):
                 with self.subTest(other):
                     self.assertEqual((answer.metric in ("auroc", "f1"), answer.values), (True, ["0.25", "0.5"]))
 
+    def test_in_a_log_the_threshold_at_which_a_measure_is_taken_is_no_value(self):
+        line = " Average Precision  (AP) @[ IoU={} | area=   all | maxDets=100 ] = 0.{}1\n"
+        log = "".join(line.format("0.50:0.95", e) + line.format("0.50     ", e + 5) + line.format("0.75     ", e + 2) for e in (1, 2, 3))
+        answer = Answer("x = 1\n", log)
+        self.assertEqual((answer.metric, answer.mode, answer.values), ("ap", "max", ["0.11", "0.21", "0.31"]))
+        log = "".join(f"epoch {e}: IoU=0.5 mAP=0.{e}\n" for e in (1, 2, 3))
+        answer = Answer("x = 1\n", log)
+        self.assertEqual((answer.metric, answer.values), ("map", ["0.1", "0.2", "0.3"]))
+
     def test_values_of_a_loop_over_the_parts_of_the_data_below_lines_of_their_own_are_asked(self):
         loop = "for split in ('train', 'dev', 'test'):\n    f1 = 0.5\n"
         for body in ("    print(f'== {split} ==')\n    print(f'F1: {f1:.3f}')\n", "    print(split)\n    print('F1:', f1)\n"):
