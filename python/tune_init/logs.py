@@ -5,7 +5,7 @@ import typing
 
 from bars import BarOfLog
 from behind import DOUBT_BEHIND, names_behind
-from changes import ANY, ESCAPES, name_of_change, old_value_at
+from changes import ANY, name_of_change, old_value_at
 from counts import Words, has_count, is_count, with_counts_marked
 from counters import OF_FOLD, RANK, SUMMARY, counts_batches, ends_epoch, is_mean, level_of, levels_in, summarizes, units_in
 from doubts import ALL_ARE_READ
@@ -15,6 +15,7 @@ from measures import NEVER, PHRASES, in_full, is_metric, is_part_alone, part_of,
 from metrics import Metric, column_regex, names_of_header, of_rank, read_on_bar
 from names import Naming, label_of, part_of_line, sentence_of, spelled, with_minus_spelled
 from pairs import DOUBT, FIRST, measure_of, pair_in_log
+from screen import headings_of, part_of_heading, states_of
 
 WORD = r"[A-Za-z](?:[\w./@^-]*[\w@])?"
 VALUE = re.compile(rf"(?<!\w')(?<!\w)({WORD}(?: {WORD})?)([\"']?\s?[:=]\s*'?|\s+)(?=({NUMBER})(?!\w*\d|\.\d))")
@@ -194,37 +195,6 @@ def of_kind_alone(regex, main, others):
         if all(match_of(exact, line) for line in main) and not any(match_of(exact, line) for line in others):
             return exact
     return ""
-
-
-def part_of_heading(heading):
-    return part_of(words_of(heading))
-
-
-def headings_of(lines):
-    """For each line the last one up to it that is words alone and names a part of the data."""
-    headings, last = [], ""
-    for line in lines:
-        is_heading = re.search(r"[\d|│]", line) is None and part_of_heading(line) != ""
-        last = line.strip() if is_heading else last
-        headings.append(last)
-    return headings
-
-
-def states_of(text):
-    """What each row said, one after the other; bars below a bar lead the cursor up to it again."""
-    rows, row = [[]], 0
-    for piece in re.split(r"(\n|\r|\x1b\[A)", text.replace("\r\n", "\n")):
-        if piece == "\n":
-            row += 1
-            if row == len(rows):
-                rows.append([])
-        elif piece == "\x1b[A":
-            row = max(0, row - 1)
-        else:
-            plain_text = ESCAPES.sub("", piece)
-            if plain_text.strip() and plain_text != "\r":
-                rows[row].append(plain_text)
-    return rows
 
 
 def parts_of(text):
