@@ -7,7 +7,7 @@ from expressions import finds, rendered
 from loops import literals_of, targets_of
 from measures import TIMES, direction_of, is_bare_score, is_metric, measures_of, part_of, words_of
 from names import PART_NAMES, Chain, Naming, measure_in, part_of_line
-from origins import origin_of, part_of_function
+from origins import origin_of, part_of_function, teller_of
 from pairs import doubts_on_pair
 from repeats import repeated
 from scores import last_name, value_at
@@ -73,11 +73,12 @@ def doubts_on_variable(value, name):
 
 def doubts_on_functions(line, strays, name):
     """train() and evaluate() print in words that no expression tells apart."""
-    other = next((n for n in strays if part_of_function(n) != part_of_function(line)), None)
+    others = [n for n in strays if part_of_function(n) != part_of_function(line)]
+    other = min(others, key=lambda n: n.call is line.printing, default=None)  # print() in the log() that both call is neither's.
     if other is None or not line.is_in_loop or not other.is_in_loop:
         return
     both = sorted((line, other), key=lambda n: STANDINGS.get(part_of_function(n), UNSAID))
-    functions = [f"{n.printer.name}()" if n.printer is not None else "the script itself" for n in both]
+    functions = [f"{teller_of(n).name}()" if teller_of(n) is not None else "the script itself" for n in both]
     word = part_of_function(both[0])
     if word not in STANDINGS:
         return

@@ -162,7 +162,13 @@ def origin_of_values(line):
     return agreed(origin_of(line, value) for value in named or values)
 
 
+def teller_of(line):
+    """The function that prints the line; where that prints what it is given, as log() does, the one that calls it."""
+    return line.printer if line.printer is not None and part_in(line.printer.name) in ("validation", "test") else line.owner
+
+
 def part_of_function(line):
     """"validation" or "test" of the function that prints the line, such as evaluate(); "" for others. train() may print of any data."""
-    part = part_in(line.printer.name) if line.printer is not None else ""
+    teller = teller_of(line)
+    part = part_in(teller.name) if teller is not None else ""
     return part if part != "training" else ""

@@ -256,6 +256,13 @@ class NamedByTheCode(unittest.TestCase):
                 self.assertTrue(any(f"loss is printed by {names[1]}() and by {names[0]}() in the same words" in t and
                                     f"let {names[1]}() print {part}_loss" in t for t in answer.to_do), answer.to_do)
 
+    def test_two_functions_that_print_through_a_function_of_the_script_are_told(self):
+        log = "def log(message):\n    print(message)"
+        report = "def report(loss, acc):\n    print(f'loss {loss} acc {acc}')"
+        for wrapper, call in ((log, "log(f'loss {v} acc {w}')"), (report, "report(v, w)")):
+            answer = answer_of(wrapper, f"def train():\n    {call}", f"def test():\n    {call}", LOOP + "train()\n    test()")
+            self.assertTrue(any("acc is printed by test() and by train() in the same words" in t for t in answer.to_do), answer.to_do)
+
     def test_the_line_that_is_computed_from_the_data_of_the_validation_is_read(self):
         grown = "s = 0\n    for x in {0}: s += x\n    print(f'{1} {{epoch}} loss {{s / len({0})}}')\n    "
         called = "loss = mean({0})\n    print(f'{1} {{epoch}} loss {{loss}}')\n    "
