@@ -20,6 +20,7 @@ OF_FOLD = 2  # A level of lines.
 BATCH = re.compile(r"\b(?:global_step|step|(?:mini)?batch|iter|iteration)\b[\s:=#\[(]*\d+\b(?!\.\d)|"
                    r"\[\s*\d+\s*/\s*\d+", re.I)
 EPOCH_OF_ALL = re.compile(r"\bepoch\b[\s:=#]*[\[(]?\s*\d+\s*/\s*\d+[\])]?", re.I)
+EPOCH_NUMBER = re.compile(r"\bepoch\b[\s:=#\[(]*(\d+)", re.I)
 RANK = re.compile(r"[\[(<]?\b(?:(?:local|global|world|mpi)[ _-])?rank[\s:=#_-]*(\d+)\b[\])>]?", re.I)
 SEVERAL_PROCESSES = re.compile(r"multiprocess|distributed|process_group|mpi4py|\bMPI|horovod|world_size|get_rank|"
                                r"\bRANK\b|accelerate|\bspawn")
@@ -61,3 +62,13 @@ def levels_in(text):
 def counts_batches(text):
     """Whether the line is one of many in an epoch: Epoch 1 step 100, Test: [100/938]."""
     return BATCH.search(EPOCH_OF_ALL.sub("epoch 1", text)) is not None
+
+
+def are_of_batches(lines):
+    """Whether lines of one metric are of batches and no epochs: the count begins anew, or an epoch has several."""
+    counts = [BATCH.search(EPOCH_OF_ALL.sub("epoch 1", line)) for line in lines]
+    if not all(counts) or any(map(ends_epoch, lines)):
+        return False
+    numbers = [int(re.search(r"\d+", count.group(0)).group(0)) for count in counts]
+    epochs = [match.group(1) for match in map(EPOCH_NUMBER.search, lines) if match]
+    return any(b <= a for a, b in zip(numbers, numbers[1:])) or len(set(epochs)) < len(epochs)

@@ -7,7 +7,7 @@ from bars import BarOfLog
 from behind import DOUBT_BEHIND, names_behind
 from changes import ANY, name_of_change, old_value_at
 from counts import Words, has_count, is_count, with_counts_marked
-from counters import OF_FOLD, RANK, SUMMARY, counts_batches, ends_epoch, is_mean, level_of, levels_in, summarizes, units_in
+from counters import OF_FOLD, RANK, SUMMARY, are_of_batches, counts_batches, ends_epoch, is_mean, level_of, levels_in, summarizes, units_in
 from doubts import ALL_ARE_READ
 from expressions import NUMBER, escaped, finds, keys_around, within_keys
 from groups import group_of
@@ -404,8 +404,12 @@ class Log:
         metric = Metric(name, regex, "both" if self.is_mixed else "stdout", (order, place))
         metric.line = line.strip()
         first_word = re.match(r"[^A-Za-z]*([A-Za-z]+)(?!\w)", line)
-        parts = {part_of_line(parts_of(line)), part_of([first_word.group(1).lower()]) if first_word else ""}
-        metric.part = "validation" if "validation" in parts else ""
+        parts = [part_of_line(parts_of(line)), part_of([first_word.group(1).lower()]) if first_word else ""]
+        known = ("validation", "training") if counts_batches(line) else (*PARTS, "training")  # "Test: [10/100]" is of a batch.
+        metric.part = next((part for part in known if part in parts), "")
+        if are_of_batches(main):
+            metric.is_of_batches, metric.depth = True, 2
+            metric.part = metric.part if metric.part == "training" else ""
         metric.times = len(main)
         metric.unit, metric.is_mean = self.unit_of(line), is_mean(line)
         in_main = set(main)

@@ -263,6 +263,19 @@ class NamedByTheCode(unittest.TestCase):
             answer = answer_of(wrapper, f"def train():\n    {call}", f"def test():\n    {call}", LOOP + "train()\n    test()")
             self.assertTrue(any("acc is printed by test() and by train() in the same words" in t for t in answer.to_do), answer.to_do)
 
+    def test_in_a_log_the_value_of_the_test_is_read_and_no_batch_of_the_training(self):
+        batch = "Train Epoch: {e} [{b}/60000 ({b}%)]\tLoss: 0.{b}\n"
+        batches = ["".join(batch.format(e=e, b=b) for b in (0, 128)) for e in (1, 2)]
+        answer = answer_of(log="".join(text + f"Test set: Average loss: 0.{e}\n" for e, text in enumerate(batches, 4)))
+        self.assertEqual((answer.metric, answer.values, len(answer.to_do)), ("average_loss", ["0.4", "0.5"], 1), answer.to_do)
+        answer = answer_of(log="".join(batches))
+        self.assertTrue(any("loss is of the training data" in t for t in answer.to_do), answer.to_do)
+        answer = answer_of(log="".join(f"epoch {e} batch {b}/30 loss 0.{b} acc 0.{b}\n" for e in (1, 2) for b in (10, 20, 30)))
+        self.assertTrue(any("acc is printed for batches alone" in t for t in answer.to_do), answer.to_do)
+        test = "Test:  [{b}/100]  acc1: 7{b}.0 (70.0)\n"
+        log = "".join(test.format(b=0) + test.format(b=10) + f"* Acc@1 70.{e} Acc@5 90.0\n" for e in (1, 2))
+        self.assertEqual(answer_of(log=log).values, ["70.1", "70.2"])
+
     def test_the_line_that_is_computed_from_the_data_of_the_validation_is_read(self):
         grown = "s = 0\n    for x in {0}: s += x\n    print(f'{1} {{epoch}} loss {{s / len({0})}}')\n    "
         called = "loss = mean({0})\n    print(f'{1} {{epoch}} loss {{loss}}')\n    "
