@@ -385,7 +385,9 @@ def framework_metrics(tree, source):
         prefix = "val_" if re.search(r"validation_(data|split)", source) else ""
         for i, name in enumerate(names + ["loss"]):
             before = r"\b" if prefix else " "
-            yield Metric(prefix + name, f"{before}{prefix}{name}: {{number}}", "stdout", (10**6, i))
+            metric = Metric(prefix + name, f"{before}{prefix}{name}: {{number}}", "stdout", (10**6, i))
+            metric.part = "" if prefix else "training"
+            yield metric
     if re.search(r"\bTrainer\(", source) and "transformers" in source:
         returned = re.findall(r"return\s*\{([^}]*)\}", source)
         names = [n for text in returned for n in re.findall(r"[\"'](\w+)[\"']\s*:", text) if is_metric(n)]

@@ -385,5 +385,19 @@ class NotSeen(unittest.TestCase):
         self.assertIn("# TO DO: the script calls get_ipython()", init("a.py", "get_ipython().system('ls')\n" + LOOP))
 
 
+class Keras(unittest.TestCase):
+    """What Keras prints by itself."""
+
+    def space(self, fit, metrics="'accuracy'", behind=""):
+        return init("train.py", "import argparse\nimport keras\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.1)\n"
+                    "a = p.parse_args()\nmodel = keras.Sequential([])\n"
+                    f"model.compile(optimizer=keras.optimizers.Adam(a.lr), metrics=[{metrics}])\nmodel.fit({fit})\n{behind}")
+
+    def test_without_data_of_the_validation_its_values_are_told_to_be_of_the_training(self):
+        space = self.space("x, y, epochs=3, verbose=2")
+        self.assertIn("# TO DO: accuracy is of the training data", space)
+        self.assertNotIn("of the training data", self.space("x, y, epochs=3, verbose=2, validation_split=0.1"))
+
+
 if __name__ == "__main__":
     unittest.main()
