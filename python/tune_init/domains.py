@@ -10,9 +10,22 @@ WIDTHS = ("hidden", "units", "width", "dim", "channels", "size", "filters", "emb
 MODEL_WIDTHS = ("d_model", "dmodel", "model_d", "d_ff", "d_inner", "d_k", "d_v", "d_kv", "d_head", "d_state", "d_token", "ff", "mlp_d")
 
 
+def words_in(name):
+    return re.split(r"[_\W]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
+
+
 def is_like(name, *words):
-    parts = re.split(r"[_\W]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
+    parts = words_in(name)
     return any(w in parts or (len(w) > 4 and w in name.lower()) for w in words)
+
+
+def is_batch_size(name):
+    """Whether the name is of a batch's size, as "train_batch", and not of a number of batches, as "batches_per_epoch"."""
+    words = set(words_in(name))
+    is_told = "batchsize" in name.lower() or {"batch", "size"} <= words
+    beside = {"size", "train", "training", "per", "device", "gpu", "micro", "mini"} | ({"num", "n"} if "minibatches" in words else set())
+    batches = words & {"batch", "bs", "minibatch", "minibatches"}
+    return is_told or bool(batches) and words <= batches | beside
 
 
 def is_seed(name):
@@ -170,7 +183,9 @@ def proposed(option):
         return f"{{uniform: [{low}, 0.9999]}}", "right below 1"
     if is_like(name, "ema", "polyak", "averaging") and option.kind == "float" and is_number and 0 < default < 1:
         return below_one(default)
-    if is_like(name, "batch", "batchsize", "bs") and option.kind in ("int", None):
+    if is_like(name, "batch", "bs") and option.kind in ("int", None) and not is_like(name, "norm", "batchnorm"):
+        if not is_batch_size(name):
+            return None  # How many there are, or how often something happens.
         base = int(default) if is_number and default >= 1 else 64
         sizes = [base // 2, base, base * 2] if base > 1 else [1, 2, 4]
         return f"{{choice: {sizes}}}", "around the default"

@@ -25,6 +25,15 @@ class Amounts(unittest.TestCase):
         space = space_of("train.py", ARGUMENTS + "".join(f"p.add_argument('--{n}', type=int, default=5)\n" for n in names) + PRINTED)
         self.assertNotIn("uniform: [0.", space.replace("loguniform", ""))
 
+    def test_what_counts_batches_is_no_size_of_one(self):
+        names = ("num_batch", "num_batches", "log-every-n-batches", "batch-log-interval", "batches_per_epoch", "batch_workers", "warmup_batches")
+        space = space_of("train.py", ARGUMENTS + "".join(f"p.add_argument('--{n}', type=int, default=50)\n" for n in names) + PRINTED)
+        self.assertIn("left as they are: " + ", ".join("--" + n for n in names), space)
+        self.assertNotIn("choice", space_of("train.py", ARGUMENTS + "p.add_argument('--batch_norm', type=int, default=0)\n" + PRINTED))
+        for name in ("batch", "bs", "train_batch_size", "batchSize", "per_gpu_train_batch_size", "mini_batch", "num_minibatches"):
+            space = space_of("train.py", ARGUMENTS + f"p.add_argument('--{name}', type=int, default=50)\n" + PRINTED)
+            self.assertIn(f"  {name}: {{choice: [25, 50, 100]}} ", space)
+
     def test_a_range_holds_the_default_and_nothing_that_the_name_rules_out(self):
         for name, default, expected in (("alpha", -1.0, None), ("lr-power", -0.5, None), ("cutmix-prob", 1.0, "[0.5, 1.0]"),
                                         ("epsilon-start", 1.0, "[0.5, 1.0]"), ("beta", 4.0, "[2.0, 8.0]"),
