@@ -9,6 +9,12 @@ WIDTHS = ("hidden", "units", "width", "dim", "channels", "size", "filters", "emb
           "emsize", "nhid", "hid", "embedding", "ffn", "dff")
 MODEL_WIDTHS = ("d_model", "dmodel", "model_d", "d_ff", "d_inner", "d_k", "d_v", "d_kv", "d_head", "d_state", "d_token", "ff", "mlp_d")
 
+SWITCHES = ("bias", "bn", "batchnorm", "batch_norm", "layernorm", "layer_norm", "groupnorm", "norm", "normalization", "residual", "skip", "bidirectional", "attention",
+            "shortcut", "double", "dueling", "prioritized", "tied", "tie", "weight_norm", "spectral", "spectral_norm", "shuffle", "whiten", "gated", "gate", "se",
+            "positional", "cosine", "class_weight", "balanced", "intercept", "fit_intercept", "early_exploration", "warm", "freeze", "finetune", "dart", "goss", "relu", "tanh", "gelu", "silu", "swish")
+# Of whole numbers, beside these.
+FLAGS = ("ema", "swa", "sam", "mixup", "cutmix", "aug", "augment", "augmentation", "lookahead", "amsgrad", "nesterov", "drop_last")
+
 
 def words_in(name):
     return re.split(r"[_\W]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
@@ -26,6 +32,14 @@ def is_batch_size(name):
     beside = {"size", "train", "training", "per", "device", "gpu", "micro", "mini"} | ({"num", "n"} if "minibatches" in words else set())
     batches = words & {"batch", "bs", "minibatch", "minibatches"}
     return is_told or bool(batches) and words <= batches | beside
+
+
+def is_flag(option):
+    """Whether a whole number, 0 or 1, stands for a switch: "--use_bn 1", "--bias 0"."""
+    words = words_in(option.name)
+    is_named = len(words) > 1 and words[0] in ("use", "with", "is", "enable")
+    rest = "_".join(words[1:] if is_named or words[0] == "no" else words)
+    return option.kind == "int" and option.is_typed and option.default in (0, 1) and (is_named or rest in SWITCHES + FLAGS)
 
 
 def is_seed(name):
@@ -123,7 +137,8 @@ def proposed(option):
             "examples", "patience", "budget", "samples", "mps", "accel", "plot", "figure", "labels", "classes",
             "vocab", "num_classes", "warmup_steps", "only", "compile", "init", "fastmode", "tensorboard", "mlflow",
             "pretrained", "niter", "iter", "render", "overwrite", "force", "push", "hub")
-    is_amount = option.kind == "int" and is_number and default > 1  # "--bagging-freq 5", "--dropout-layers 2": no share.
+    # "--bagging-freq 5", "--dropout-layers 2": no share.
+    is_amount = option.kind == "int" and is_number and (default > 1 or option.is_typed)
     lr_words = ("lr", "learning_rate", "eta", "stepsize", "step_size", "learningrate")
     if option.is_list or option.kind == "path" or is_like(name, "test", "eval", "valid", "val"):
         return None
@@ -140,7 +155,11 @@ def proposed(option):
     is_factor = is_like(name, "decay") and not is_weight_decay and is_number and low <= default < 1
     if is_factor:  # Of a schedule, or of a moving average.
         return below_one(default)
-    if name == "C" and option.kind in ("float", "int", None) and (default is None or is_number and default > 0):
+    if is_flag(option) and option.low is None and option.high is None:
+        return None if is_like(name, *kept) else ("{choice: [0, 1]}", "a switch")
+    if is_amount and default <= 1 and is_like(name, "dropout", "drop", "momentum", "mom", "smoothing"):
+        return None  # A share that the script takes whole, or a switch.
+    if name == "C" and not is_amount and option.kind in ("float", "int", None) and (default is None or is_number and default > 0):
         return log_range(default or 1.0, 100.0), "on a log scale"
     if is_like(name, *lr_words) and option.kind == "int":
         return None  # Steps of its schedule.

@@ -23,6 +23,7 @@ def default_of(text):
 def option_of(flags, kind, default, is_switch):
     flag = next((f for f in flags if f.startswith("--")), flags[0] if flags else "")
     option = Option(name_of(flag), flag if flag.startswith("-") else "", KINDS.get(kind or ""), default_of(default))
+    option.is_typed = option.kind is not None
     if option.kind is None and isinstance(option.default, (int, float)):
         option.kind = "int" if isinstance(option.default, int) else "float"
     if is_switch:

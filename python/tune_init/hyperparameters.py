@@ -1,7 +1,7 @@
 """Which options belong to a model or its training by their names. What no word here knows may as well choose the data, the task or how
 it is measured, `--features M`, `--lowercase`, `--site 3`: a sweep over that compares what is not to be compared, and says nothing."""
 
-from domains import MODEL_WIDTHS, WIDTHS, is_like
+from domains import MODEL_WIDTHS, SWITCHES, WIDTHS, is_like
 
 RATES = ("lr", "learning_rate", "rate", "eta", "eta0", "stepsize", "step_size", "momentum", "mom", "nesterov", "beta", "beta1", "beta2", "betas", "rho", "eps",
          "epsilon", "decay", "wd", "warmup", "anneal", "annealing", "clip", "clipping", "max_grad_norm", "grad_clip", "gamma", "step_gamma", "milestones",
@@ -17,9 +17,6 @@ SHAPES = (*WIDTHS, *MODEL_WIDTHS, "layers", "layer", "depth", "blocks", "stages"
 BATCHES = ("batch", "batchsize", "bs", "minibatch", "minibatches", "buffer", "replay", "target_update", "update_every", "negatives", "neg", "rollout",
            "horizon_len", "population", "popsize", "pop", "mutation", "crossover", "elite", "elites", "tournament", "temperature", "temp", "entropy", "ent", "vf",
            "gae", "discount", "exploration", "per_alpha", "ratio_clip", "ppo", "inner", "particles", "damping", "pseudocount", "prior", "ngram")
-SWITCHES = ("bias", "bn", "batchnorm", "batch_norm", "layernorm", "layer_norm", "groupnorm", "norm", "normalization", "residual", "skip", "bidirectional", "attention",
-            "shortcut", "double", "dueling", "prioritized", "tied", "tie", "weight_norm", "spectral", "spectral_norm", "shuffle", "whiten", "gated", "gate", "se",
-            "positional", "cosine", "class_weight", "balanced", "intercept", "fit_intercept", "early_exploration", "warm", "freeze", "finetune", "dart", "goss", "relu", "tanh", "gelu", "silu", "swish")
 CHOICES = ("optimizer", "optim", "opt", "optimiser", "activation", "act", "nonlinearity", "scheduler", "sched", "schedule", "pool", "pooling", "initialization", "initializer",
            "init", "model", "arch", "architecture", "backbone", "encoder", "decoder", "net", "network", "cell", "rnn", "booster", "boosting", "solver", "weights",
            "aggregator", "agg", "aggr", "aggregation", "policy", "algo", "algorithm", "estimator", "classifier", "regressor", "method", "strategy", "criterion", "loss",

@@ -22,6 +22,7 @@ def from_absl(call, constants):
         return None
     default = literal(call.args[1], constants)[1] if len(call.args) > 1 else None
     option = Option(name_of(flag), "--" + flag, ABSL_KINDS[last], default)
+    option.is_typed = True
     if option.kind == "bool":  # "--nesterov false" is true.
         option.flag, option.is_joined = option.flag + "=", True
     if last == "DEFINE_enum" and len(call.args) > 2:

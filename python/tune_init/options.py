@@ -20,6 +20,7 @@ class Option:
         self.name = name  # The parameter's: letters, digits, underscores.
         self.flag = flag  # "--lr"; empty: positional, or of tune.config().
         self.kind = kind  # "float", "int", "str", "bool", "path", or None.
+        self.is_typed = False  # The script says the kind; else it is that of the default.
         self.default = default
         self.choices = choices
         self.help = ""  # What the script says of it.
@@ -215,6 +216,7 @@ def from_add_argument(call, constants):
     option = Option(name_of(flag or names[0]), flag)
     has_default, option.default = literal(words.get("default"), constants)
     option.kind = kind_of(words.get("type"), option.default)
+    option.is_typed = "type" in words or dotted(call.func).endswith("option")  # click goes by the default.
     if isinstance(words.get("type"), ast.Name) and words["type"].id == "bool":
         option.kind = "text as bool"
     option.reader = words["type"].id if isinstance(words.get("type"), ast.Name) else ""
@@ -324,6 +326,7 @@ def from_field(name, annotation, default, flag, constants):
     text = ast.unparse(annotation) if annotation is not None else ""
     inner = re.fullmatch(r"(?:typing\.)?Optional\[(.*)\]", text)
     option = Option(name, flag, kind_of(ast.parse(inner.group(1)).body[0].value if inner else annotation, value), value)
+    option.is_typed = annotation is not None
     option.is_required = is_required
     option.is_list = text.lower().startswith(("list", "tuple", "typing.list", "sequence"))
     for call in said:

@@ -29,10 +29,18 @@ class Amounts(unittest.TestCase):
         names = ("num_batch", "num_batches", "log-every-n-batches", "batch-log-interval", "batches_per_epoch", "batch_workers", "warmup_batches")
         space = space_of("train.py", ARGUMENTS + "".join(f"p.add_argument('--{n}', type=int, default=50)\n" for n in names) + PRINTED)
         self.assertIn("left as they are: " + ", ".join("--" + n for n in names), space)
-        self.assertNotIn("choice", space_of("train.py", ARGUMENTS + "p.add_argument('--batch_norm', type=int, default=0)\n" + PRINTED))
+        self.assertNotIn("32", space_of("train.py", ARGUMENTS + "p.add_argument('--batch_norm', type=int, default=0)\n" + PRINTED))
         for name in ("batch", "bs", "train_batch_size", "batchSize", "per_gpu_train_batch_size", "mini_batch", "num_minibatches"):
             space = space_of("train.py", ARGUMENTS + f"p.add_argument('--{name}', type=int, default=50)\n" + PRINTED)
             self.assertIn(f"  {name}: {{choice: [25, 50, 100]}} ", space)
+
+    def test_whole_numbers_get_whole_values_and_switches_zero_and_one(self):
+        for name, default in (("use_dropout", 1), ("use_momentum", 1), ("use_bn", 1), ("bias", 1), ("bidirectional", 0), ("no_bias", 0), ("aug", 1)):
+            space = space_of("train.py", ARGUMENTS + f"p.add_argument('--{name}', type=int, default={default})\n" + PRINTED)
+            self.assertIn(f"  {name}: {{choice: [0, 1]}} ", space)
+        for name, default in (("bagging_freq", 1), ("subsample_freq", 1), ("label_smoothing", 0), ("C", 1), ("use_gpu", 1), ("num_heads", 1), ("dropout", 0), ("momentum", 1)):
+            space = space_of("train.py", ARGUMENTS + f"p.add_argument('--{name}', type=int, default={default})\n" + PRINTED)
+            self.assertNotRegex(space, rf"\n  {name}: {{(?:log)?uniform|\n  {name}: .*choice: \[0, 1\]")
 
     def test_a_range_holds_the_default_and_nothing_that_the_name_rules_out(self):
         for name, default, expected in (("alpha", -1.0, None), ("lr-power", -0.5, None), ("cutmix-prob", 1.0, "[0.5, 1.0]"),
