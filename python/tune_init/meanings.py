@@ -2,6 +2,7 @@
 
 import re
 
+from hyperparameters import LETTERS
 from measures import words_of
 
 # A metric whose formula the script makes up; RMSE or an accuracy is the same under any loss.
@@ -38,6 +39,8 @@ BESIDE_SWITCHES = {"use", "the", "data", "dataset", "set", "mode", "run", "only"
 AVERAGES = {"macro", "micro", "weighted", "samples", "binary"}  # Of F1 and its like.
 OF_DATA = re.compile(r"\b(?:data|dataset|synthetic|labels?|observations?|targets?)\b", re.I)  # In an option's help.
 
+SPLIT = re.compile(r"\b(?:split|samples?|test|train)\b", re.I)
+
 
 def ends_with(words, end):
     return words[-len(end.split()):] == end.split()
@@ -49,9 +52,9 @@ def given_as(name):
 
 
 def is_run_on_little(option):
-    """Whether the option is a switch that makes the task another, an easier one: "--debug", "--toy-data"."""
+    """Whether the option makes the task another, an easier one: "--debug", "--toy-data", "--overfit-batches 1"."""
     words = set(words_of(option.name))
-    return option.kind == "bool" and bool(words & SWITCHES) and not words - SWITCHES - BESIDE_SWITCHES
+    return words == {"overfit", "batches"} or option.kind == "bool" and bool(words & SWITCHES) and not words - SWITCHES - BESIDE_SWITCHES
 
 
 def is_k_of_measure(option, measures, source):
@@ -70,10 +73,19 @@ def is_of_made_data(option, source):
                                                                 source) is not None
 
 
+def is_of_split(option, source):
+    """Whether an option whose name says little, `n` or `ratio`, says how much data there is, or how it is split."""
+    if option.name.lower() not in (*LETTERS, "ratio"):
+        return False
+    value = rf"{given_as(option.name)}\s*[,)]"
+    return (OF_DATA.search(option.help) or SPLIT.search(option.help)
+            or re.search(rf"\b(?:n_samples|n_features|train_size|test_size)\s*=\s*{value}", source)) is not None
+
+
 def is_always(option, words, source):
     """Whether the option says what is measured or on what, whatever the metric is."""
     default = option.default if isinstance(option.default, (int, float)) else 0
-    if any(ends_with(words, end) for end in ENDINGS) or " ".join(words) in NAMES or is_run_on_little(option):
+    if any(ends_with(words, end) for end in ENDINGS) or " ".join(words) in NAMES or is_run_on_little(option) or is_of_split(option, source):
         return True
     if words[-1:] in (["average"], ["averaging"]):
         return bool(AVERAGES & {str(v) for v in [*(option.choices or []), option.default]})

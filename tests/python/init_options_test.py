@@ -68,6 +68,15 @@ class Meaning(unittest.TestCase):
         line = re.search(r"; (.*) \(changes? what (\w+) means\)|: ([^;]*) \(changes? what \w+ means\)", space_of("train.py", script))
         return (line.group(1) or line.group(3)).split(", ") if line else []
 
+    def test_a_letter_or_a_ratio_that_says_what_the_data_are(self):
+        told = ("'--n', type=int, default=100, help='number of samples'", "'--d', type=int, default=9, help='dimension of the data'",
+                "'--ratio', type=float, default=0.8, help='train/test split ratio'")
+        self.assertEqual(self.left("val_acc", *told), ["--n", "--d", "--ratio"])
+        plain = ("'--n', type=int, default=100", "'--ratio', type=float, default=0.8", "'--p', type=float, default=0.2, help='of dropout'")
+        self.assertEqual(self.left("val_acc", *plain), [])
+        made = "a = p.parse_args()\nX, y = make_blobs(n_samples=a.n, centers=3)\nsplit(X, y, train_size=a.ratio)\n"
+        self.assertEqual(self.left("val_acc", *plain, body=made), ["--n", "--ratio"])
+
     LOSS = "'--loss', choices=['mse', 'mae'], default='mse'"
     WEIGHT = "'--kl-weight', type=float, default=1.0"
     SMOOTHING = "'--label-smoothing', type=float, default=0.1"
