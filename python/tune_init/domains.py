@@ -152,7 +152,8 @@ def proposed(option):
     is_weight_decay = is_like(name, "weight", "wd") and not is_like(name, "lr")
     low = 0.05 if is_like(name, *lr_words) else 0.5
     low = 0.05 if is_like(name, "rate", "factor") else low
-    is_factor = is_like(name, "decay") and not is_weight_decay and is_number and low <= default < 1
+    is_of_rate = is_like(name, "lr") and is_like(name, "factor", "gamma", "ratio", "pct", "mult")  # "--lr-factor 0.5"
+    is_factor = (is_like(name, "decay") and not is_weight_decay or is_of_rate) and is_number and (0 if is_of_rate else low) < default < 1
     if is_factor:  # Of a schedule, or of a moving average.
         return below_one(default)
     if is_flag(option) and option.low is None and option.high is None:
@@ -172,7 +173,7 @@ def proposed(option):
     is_share = is_like(name, "prob", "probability", "epsilon", "eps") and is_number and 0.05 <= default <= 1
     if is_share and option.kind in ("float", None):
         return f"{{uniform: [{number(default / 2)}, {number(min(1.0, default * 2))}]}}", "a share"
-    if is_like(name, "lambda", "lam") and is_number and 0.8 <= default < 1:  # "--gae-lambda".
+    if is_like(name, "lambda", "lam", "alpha") and is_number and 0.8 <= default < 1:  # "--gae-lambda", the alpha of RMSprop.
         return "{uniform: [0.8, 0.999]}", "below 1"
     if is_like(name, "decay", "wd", "l1", "l2", "reg", "alpha", "lambda", "lam", "regularization",
                "penalty", "epsilon", "eps", "tol") and option.kind in ("float", None):

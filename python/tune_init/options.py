@@ -216,6 +216,8 @@ def from_add_argument(call, constants):
     option = Option(name_of(flag or names[0]), flag)
     has_default, option.default = literal(words.get("default"), constants)
     option.kind = kind_of(words.get("type"), option.default)
+    if isinstance(option.default, str) and option.kind in ("int", "float"):  # argparse reads the text of a default as a word.
+        option.default = number_or_text(option.default)
     option.is_typed = "type" in words or dotted(call.func).endswith("option")  # click goes by the default.
     if isinstance(words.get("type"), ast.Name) and words["type"].id == "bool":
         option.kind = "text as bool"

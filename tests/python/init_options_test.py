@@ -45,6 +45,8 @@ class Amounts(unittest.TestCase):
     def test_a_range_holds_the_default_and_nothing_that_the_name_rules_out(self):
         for name, default, expected in (("alpha", -1.0, None), ("lr-power", -0.5, None), ("cutmix-prob", 1.0, "[0.5, 1.0]"),
                                         ("epsilon-start", 1.0, "[0.5, 1.0]"), ("beta", 4.0, "[2.0, 8.0]"),
+                                        ("lr-factor", 0.5, "[0.0, 0.95]"), ("lr_gamma", 0.9, "[0.8, 0.99]"), ("lr_warmup_ratio", 0.3, "[0.15, 0.6]"),
+                                        ("alpha", 0.99, "[0.8, 0.999]"), ("distill_alpha", 0.9, "[0.8, 0.999]"), ("wd", "'1e-4'", "[1.0e-05, 0.001]"),
                                         ("eps", 1e-08, "[1.0e-09, 1.0e-07]"), ("gae_lambda", 0.95, "[0.8, 0.999]"), ("beta1", 0.9, "[0.8, 0.999]")):
             space = space_of("train.py", ARGUMENTS + f"p.add_argument('--{name}', type=float, default={default})\n" + PRINTED)
             self.assertIn(f"left as they are: --{name}" if expected is None else expected, space, name)
