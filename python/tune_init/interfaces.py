@@ -62,12 +62,21 @@ def add_truths(option, reader):
     option.kind, option.choices, option.has_unknown_choices = "str", pair, pair is None
 
 
+def with_contraries(options):
+    """The options where --bn and --no-bn, which set one attribute, are one switch."""
+    switches = {o.dest: o for o in options if o.action == "store_true" and not o.no_flag}
+    contraries = {o.dest: o for o in options if o.action == "store_false" and o.dest in switches}
+    for dest, contrary in contraries.items():
+        switches[dest].no_flag = contrary.flag
+    return [o for o in options if o not in contraries.values()]
+
+
 def settle_by_calls(tree, options, constants):
     """Of p.set_defaults(lr=0.5) the defaults, and of options that exclude each other none is searched over."""
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
     given = {k.arg: k.value for call in calls if dotted(call.func).endswith(".set_defaults") for k in call.keywords if k.arg}
     for option in options:
-        known, value = literal(given.get(option.name), constants)
+        known, value = literal(given.get(option.dest), constants)
         option.default = value if known else option.default
     groups = {ast.unparse(t) for n in ast.walk(tree) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)
               and dotted(n.value.func).endswith("add_mutually_exclusive_group") for t in n.targets}
@@ -123,6 +132,7 @@ def options_of(tree, source, script):
                  from_docopt(tree, source), from_argv(tree, constants), from_config(tree, constants),
                  from_environment(tree, constants)):
         options += more
+    options = with_contraries(options)
     settle_by_calls(tree, options, constants)
     unique = {}
     for option in options:

@@ -29,6 +29,7 @@ class Option:
         self.low = self.high = None  # The bounds of its values, both among them; those of a float may be open.
         self.is_low_open = self.is_high_open = False
         self.no_flag = ""  # "--no-shuffle".
+        self.dest, self.action = name, ""  # Of argparse: the attribute that it sets, and how, as in "store_false".
         self.aliases = []  # Its other flags.
         self.is_given = False  # Its default is the value in the person's command.
         self.is_switch = False  # A flag without a value.
@@ -236,6 +237,7 @@ def from_add_argument(call, constants):
         action = ast.unparse(words["action"]).split(".")[-1]
     if action in ("help", "version", "append", "count", "append_const"):
         return None
+    option.dest, option.action = literal(words.get("dest"), constants)[1] or option.name, action or ""
     if action in ("store_true", "store_false", "store_const") or literal(words.get("is_flag"), constants)[1]:
         option.is_switch = True
         option.kind = "bool"

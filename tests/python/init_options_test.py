@@ -60,6 +60,14 @@ class Amounts(unittest.TestCase):
         script = ARGUMENTS + "p.add_argument('--l1_ratio', type=float, default=0.5)\n" + PRINTED
         self.assertIn("  l1_ratio: {uniform: [0.0, 1.0]} ", space_of("train.py", script))
 
+    def test_a_switch_and_its_contrary_that_set_one_attribute_are_one_parameter(self):
+        script = ARGUMENTS + ("p.add_argument('--bn', dest='bn', action='store_true')\np.add_argument('--no-bn', dest='bn', action='store_false')\n"
+                              "p.set_defaults(bn=False)\n") + PRINTED
+        space = space_of("train.py", script)
+        self.assertIn("  bn: {choice: [--bn, --no-bn]} ", space)
+        self.assertIn('--lr, "{lr}", "{bn}"]', space)
+        self.assertNotIn("no_bn", space)
+
 
 class Meaning(unittest.TestCase):
     """Options that change what the metric means are no parameters of a sweep."""
