@@ -12,11 +12,16 @@ def strings_of(call):
     return [a.value for a in getattr(call, "args", []) if isinstance(a, ast.Constant) and isinstance(a.value, str)]
 
 
+def place_in_text(node):
+    return node.lineno, node.col_offset
+
+
 class Subcommands:
     def __init__(self, tree):
         self.word = ""
         self.names = []
         self.places = {}  # A call of add_argument or click.option, or a function of typer: where its options stand.
+        self.functions, self.given = {}, {}  # node: its function; (function, variable): the calls of which it is given the value.
         self.read_parsers(tree)
         if not self.names:
             self.read_decorators(tree)
@@ -40,6 +45,7 @@ class Subcommands:
         if not made:
             return
         self.choose(strings_of(call)[0] for _, call in made)
+        self.read_assignments(tree)
         chosen, others = set(), set()
         for variable, call in made:
             own = chosen if strings_of(call)[0] == self.word else others
@@ -55,20 +61,45 @@ class Subcommands:
         self.place_calls(tree.body, chosen, others)
         for function in (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)):
             # def add_common(parser): parser.add_argument(...)
-            given = [ast.unparse(a) for call in ast.walk(tree) if isinstance(call, ast.Call)
+            given = [self.is_chosen(a, call, chosen, others) for call in ast.walk(tree) if isinstance(call, ast.Call)
                      and dotted(call.func) == function.name for a in call.args]
             names = {a.arg for a in function.args.args}
-            if any(g in chosen for g in given):
+            if True in given:
                 self.place_calls([function], names, set())
-            elif any(g in others for g in given):
+            elif False in given:
                 self.place_calls([function], set(), names)
+
+    def read_assignments(self, tree):
+        """Keeps for each function what its variables are given, and in which function each call stands."""
+        for function in [None, *(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))]:  # Outer ones come first.
+            self.functions.update((n, function) for n in ast.walk(function or tree) if isinstance(n, (ast.Call, ast.Assign)))
+        for node in (n for n in self.functions if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)):
+            for target in node.targets:
+                self.given.setdefault((self.functions[node], ast.unparse(target)), []).append(node.value)
+
+    def word_at(self, variable, function, place):
+        """The subcommand whose parser, or a group of it, the variable holds at this place; "": it is not known. Scripts call them all `p`."""
+        values = [v for v in self.given.get((function, variable), []) if place_in_text(v) < place]
+        last = max(values, key=place_in_text, default=None)
+        name = dotted(last.func) if last is not None else ""
+        if name.endswith(".add_parser") and strings_of(last):
+            return strings_of(last)[0]
+        return self.word_at(ast.unparse(last.func.value), function, place_in_text(last)) if "_group" in name.split(".")[-1] and "." in name else ""
+
+    def is_chosen(self, owner, call, chosen, others):
+        """Whether the parser at this call is that of the chosen subcommand; None: it is of none."""
+        text = ast.unparse(owner)
+        word = self.word_at(text, self.functions.get(call), place_in_text(call))
+        if word:
+            return word == self.word
+        return True if text in chosen else False if text in others else None
 
     def place_calls(self, nodes, chosen, others):
         for call in (c for node in nodes for c in ast.walk(node) if isinstance(c, ast.Call)):
             if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument":
-                owner = ast.unparse(call.func.value)
-                if owner in chosen or owner in others:
-                    self.places[call] = AFTER if owner in chosen else None
+                is_chosen = self.is_chosen(call.func.value, call, chosen, others)
+                if is_chosen is not None:
+                    self.places[call] = AFTER if is_chosen else None
 
     # ---- click and typer
 

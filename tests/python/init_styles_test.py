@@ -38,6 +38,21 @@ class Options(unittest.TestCase):
             self.assertIn("\n  " + domain, space)
         return space
 
+    def test_parsers_of_several_subcommands_in_one_variable(self):
+        head = "import argparse\nmain = argparse.ArgumentParser()\nsub = main.add_subparsers()\n"
+        prepare = "p = sub.add_parser('prepare')\np.add_argument('--source', required=True)\n"
+        train = "p = sub.add_parser('train')\ng = p.add_argument_group('rates')\ng.add_argument('--lr', type=float, default=0.1)\n"
+        predict = "p = sub.add_parser('predict')\ng = p.add_argument_group('rates')\ng.add_argument('--alpha', type=float, default=0.1)\n"
+        self.assertNotIn("TO DO", self.expect(head + prepare + train + predict + LOOP, 'train, --lr, "{lr}"'))
+        in_one_line = [text.strip().replace("\n", "; ") + "\n" for text in (prepare, train, predict)]
+        self.expect(head + "".join(in_one_line) + LOOP, 'train, --lr, "{lr}"')
+
+        def within(name, text):
+            return f"def {name}(sub):\n    " + text.replace("\n", "\n    ").rstrip() + "\n"
+        functions = within("add_prepare", prepare) + within("add_train", train) + within("add_predict", predict)
+        calls = "add_prepare(sub)\nadd_train(sub)\nadd_predict(sub)\n"
+        self.expect(functions + head + calls + LOOP, 'train, --lr, "{lr}"')
+
     def test_of_several_argparse_subcommands_the_one_that_trains(self):
         text = """
 import argparse
