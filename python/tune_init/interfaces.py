@@ -181,10 +181,7 @@ def unseen_options(tree):
 
 
 def notes_on(tree, source, script, options):
-    notes = []
-    subcommands = Subcommands(tree)
-    if subcommands.is_guess():
-        notes.append(f"of the script's subcommands {', '.join(subcommands.names)} the command runs {subcommands.word}")
+    notes = list(Subcommands(tree).doubts())
     if "get_ipython()" in source:
         notes.append("the script calls get_ipython(), which python3 does not know: take these lines out")
     files = [o.flag for o in options if o.name in ("config", "cfg", "config_file", "config_path", "conf") and o.flag]

@@ -1,6 +1,7 @@
 """Subcommands of argparse, click and typer: the one that trains, and which options are its own."""
 
 import ast
+import re
 
 from options import dotted
 
@@ -20,6 +21,7 @@ class Subcommands:
     def __init__(self, tree):
         self.word = ""
         self.names = []
+        self.longer = {}  # name: the one that click gave it before 8.2.
         self.places = {}  # A call of add_argument or click.option, or a function of typer: where its options stand.
         self.functions, self.given = {}, {}  # node: its function; (function, variable): the calls of which it is given the value.
         self.read_parsers(tree)
@@ -29,9 +31,6 @@ class Subcommands:
     def place_of(self, node):
         """BEFORE, AFTER, or None: the options are another subcommand's."""
         return self.places.get(node, BEFORE)
-
-    def is_guess(self):
-        return len(self.names) > 1 and self.word not in PREFERRED
 
     def choose(self, names):
         self.names = list(dict.fromkeys(names))
@@ -104,19 +103,50 @@ class Subcommands:
     # ---- click and typer
 
     def read_decorators(self, tree):
-        commands, has_group = [], False
+        commands, alone, has_group = [], [], False
+        calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+        added = {a.id for c in calls if dotted(c.func).split(".")[-1] == "add_command" for a in c.args if isinstance(a, ast.Name)}
+        is_typer = any("typer" in ast.unparse(n) for n in ast.walk(tree) if isinstance(n, (ast.Import, ast.ImportFrom)))
         for function in (n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))):
             for decorator in function.decorator_list:
                 last = dotted(decorator).split(".")[-1]
                 has_group = has_group or last in ("group", "callback")
-                if last == "command":
-                    names = strings_of(decorator)
-                    commands.append((names[0] if names else function.name.lower().replace("_", "-"), function))
+                if last == "command" and dotted(decorator) in ("command", "click.command") and function.name not in added:
+                    alone.append(function)
+                elif last == "command":
+                    commands.append((self.name_of(function, decorator, is_typer), function))
         if len(commands) < 2 and not (has_group and commands):
+            self.read_alone(alone, calls)
             return
         self.choose(name for name, _ in commands)
         for name, function in commands:
-            place = AFTER if name == self.word else None
-            self.places[function] = place
-            for call in (c for d in function.decorator_list for c in ast.walk(d)):
-                self.places[call] = place
+            self.place_function(function, AFTER if name == self.word else None)
+
+    def name_of(self, function, decorator, is_typer):
+        """The subcommand that runs the function."""
+        words = strings_of(decorator) + [k.value.value for k in getattr(decorator, "keywords", []) if k.arg == "name" and isinstance(k.value, ast.Constant)]
+        if words:
+            return words[0]
+        name = function.name.lower().replace("_", "-")
+        short = re.sub(r"(?<=.)-(?:command|cmd|group|grp)$", "", name)
+        if is_typer or short == name:
+            return name
+        self.longer[short] = name
+        return short
+
+    def read_alone(self, functions, calls):
+        """Of several commands without a group the one that the script calls: train() runs it, and no word of the command."""
+        called = [f for f in functions if any(isinstance(c.func, ast.Name) and c.func.id == f.name for c in calls)]
+        for function in functions if len(called) == 1 else ():
+            self.place_function(function, BEFORE if function is called[0] else None)
+
+    def place_function(self, function, place):
+        self.places[function] = place
+        for call in (c for d in function.decorator_list for c in ast.walk(d)):
+            self.places[call] = place
+
+    def doubts(self):
+        if len(self.names) > 1 and self.word not in PREFERRED:
+            yield f"of the script's subcommands {', '.join(self.names)} the command runs {self.word}"
+        if self.word in self.longer:
+            yield f"click calls the subcommand {self.word}, and before its version 8.2 {self.longer[self.word]}: see that the command has the one that --help shows"

@@ -38,6 +38,22 @@ class Options(unittest.TestCase):
             self.assertIn("\n  " + domain, space)
         return space
 
+    def test_names_of_the_subcommands_of_click_and_typer(self):
+        typer = "import typer\napp = typer.Typer()\n@app.command(name='fit')\ndef fit_model(lr: float = 0.1):\n" + BODY + \
+            "@app.command(name='test')\ndef test_model(ckpt: str):\n    pass\napp()\n"
+        self.assertNotIn("TO DO", self.expect(typer, 'fit, --lr, "{lr}"'))
+        click = "import click\n@click.group()\ndef cli(): pass\n@cli.command({0})\n@click.option('--lr', default=0.1)\ndef train_command(lr):\n" + \
+            BODY.replace("{", "{{").replace("}", "}}") + "@cli.command()\ndef eval_cmd(): pass\ncli()\n"
+        self.assertNotIn("TO DO", self.expect(click.format("name='train'"), 'train, --lr, "{lr}"'))
+        self.assertIn("TO DO: click calls the subcommand train, and before its version 8.2 train-command", self.expect(click.format(""), 'train, --lr, "{lr}"'))
+
+    def test_of_commands_of_click_without_a_group_the_one_that_is_called(self):
+        text = ("import click\n@click.command()\n@click.option('--lr', default=0.1)\ndef train(lr):\n" + BODY +
+                "@click.command()\n@click.option('--ckpt', required=True)\ndef test(ckpt): pass\nif __name__ == '__main__':\n    train()\n")
+        self.expect(text, '--lr, "{lr}"')
+        text = text.replace("    train()", "    cli()").replace("if __name__", "@click.group()\ndef cli(): pass\ncli.add_command(train)\ncli.add_command(test)\nif __name__")
+        self.expect(text, 'train, --lr, "{lr}"')
+
     def test_parsers_of_several_subcommands_in_one_variable(self):
         head = "import argparse\nmain = argparse.ArgumentParser()\nsub = main.add_subparsers()\n"
         prepare = "p = sub.add_parser('prepare')\np.add_argument('--source', required=True)\n"
