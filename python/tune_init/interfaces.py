@@ -23,6 +23,7 @@ def from_absl(call, constants):
     default = literal(call.args[1], constants)[1] if len(call.args) > 1 else None
     option = Option(name_of(flag), "--" + flag, ABSL_KINDS[last], default)
     option.is_typed = True
+    option.is_required = default is None and any(k.arg == "required" and literal(k.value, constants)[1] is True for k in call.keywords)
     if option.kind == "bool":  # "--nesterov false" is true.
         option.flag, option.is_joined = option.flag + "=", True
     if last == "DEFINE_enum" and len(call.args) > 2:
@@ -78,6 +79,10 @@ def settle_by_calls(tree, options, constants):
     for option in options:
         known, value = literal(given.get(option.dest), constants)
         option.default = value if known else option.default
+    marked = [a for call in calls if dotted(call.func).split(".")[-1] in ("mark_flag_as_required", "mark_flags_as_required") for a in call.args]
+    required = {n.value for a in marked for n in ast.walk(a) if isinstance(n, ast.Constant)}  # absl's
+    for option in options:
+        option.is_required = option.is_required or option.default is None and option.flag.strip("-=") in required
     groups = {ast.unparse(t) for n in ast.walk(tree) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)
               and dotted(n.value.func).endswith("add_mutually_exclusive_group") for t in n.targets}
     excluded = {name_of(a.value) for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument"

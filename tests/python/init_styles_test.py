@@ -38,6 +38,14 @@ class Options(unittest.TestCase):
             self.assertIn("\n  " + domain, space)
         return space
 
+    def test_the_flags_that_absl_requires_stand_in_the_command(self):
+        text = ("from absl import app, flags\nflags.DEFINE_string('workdir', None, 'where')\nflags.DEFINE_string('data', None, 'what', required=True)\n"
+                "flags.DEFINE_string('ckpt', None, 'from')\nflags.DEFINE_float('lr', 0.1, 'rate')\n{}\ndef main(_):\n" +
+                BODY.replace("{", "{{").replace("}", "}}") + "app.run(main)\n")
+        for mark in ("flags.mark_flag_as_required('workdir')", "flags.mark_flags_as_required(['workdir'])"):
+            space = self.expect(text.format(mark), '--workdir, WORKDIR, --data, DATA, --lr, "{lr}"')
+            self.assertIn("TO DO: --workdir is needed: write its value for WORKDIR in the command", space)
+
     def test_names_of_the_subcommands_of_click_and_typer(self):
         typer = "import typer\napp = typer.Typer()\n@app.command(name='fit')\ndef fit_model(lr: float = 0.1):\n" + BODY + \
             "@app.command(name='test')\ndef test_model(ckpt: str):\n    pass\napp()\n"
