@@ -25,7 +25,7 @@ from measures import part_of, words_of
 from metrics import metrics_of_lines, metrics_of_source, reported_names
 from modules import modules_beside
 from foreign import lines_of_foreign, options_of_foreign
-from given import taken_over
+from given import place_of_script, taken_over
 from interfaces import notes_on, notes_on_frameworks, options_of, unseen_options
 from scores import mode_in_log, mode_of_reported
 from seeds import use_of_seeds
@@ -50,7 +50,7 @@ def placeholders_in(words):
 
 def command_of(script, source, given):
     if given:
-        return given if script in given or placeholders_in(given) else given + [script]
+        return given if place_of_script(given, script) is not None or placeholders_in(given) else given + [script]
     suffix = os.path.splitext(script)[1]
     shebang = re.match(r"#!\s*(?:\S*/env\s+)?(?:\S*/)?([\w.-]+)", source)
     if suffix in SHELLS and shebang:

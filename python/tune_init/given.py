@@ -17,10 +17,24 @@ def places_of(option, words):
             yield at, value, 1 if is_alone else 1 + option.count
 
 
+def is_module(word, script):
+    """Whether `python3 -m WORD` runs the script: pkg.train is pkg/train.py, and pkg is pkg/__main__.py."""
+    path = os.path.normpath(os.path.splitext(script)[0]).removesuffix(os.sep + "__main__").replace(os.sep, ".").strip(".")
+    return path == word or path.endswith("." + word) or word.endswith("." + path)
+
+
+def place_of_script(command, script):
+    """Where the script stands in the command, by whatever path or as a module; None: it does not."""
+    for i, word in enumerate(command):
+        if os.path.basename(word) == os.path.basename(script) or i and command[i - 1] == "-m" and is_module(word, script):
+            return i
+    return None
+
+
 def words_behind(command, script):
     """Where the words for the script begin in the command."""
-    names = [i for i, word in enumerate(command) if os.path.basename(word) == os.path.basename(script)]
-    return names[0] + 1 if names else len(command)
+    place = place_of_script(command, script)
+    return len(command) if place is None else place + 1
 
 
 def taken_over(command, script, options, is_searched):

@@ -15,13 +15,13 @@ GOT = ("\njson.dump(vars(p.parse_args()), open(os.environ['TUNE_DIR'] + '/got.js
        "for epoch in range(2):\n    print(f'epoch {epoch} val_acc {epoch / 4}')\n")
 
 
-def space_of(name, text, folder=None):
+def space_of(name, text, folder=None, given=None):
     with tempfile.TemporaryDirectory() as own:
         folder = folder or own
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)
-        return subprocess.run([sys.executable, INIT, name], cwd=folder, stdout=subprocess.PIPE, text=True, timeout=60,
-                              check=True).stdout
+        command = [sys.executable, INIT, name] + (["--command", given] if given else [])
+        return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, timeout=60, check=True).stdout
 
 
 def command_of(space):
@@ -143,6 +143,14 @@ class Places(unittest.TestCase):
         text = ("import simple_parsing\n@dataclass\nclass Base:\n    width: int = 64\n@dataclass\nclass A(Base):\n    lr: float = 0.1\n"
                 "@dataclass\nclass State:\n    depth: int = 3\na = simple_parsing.parse(A)\nprint(f'val_acc {a.lr}')\n")
         self.assertEqual(command_of(space_of("t.py", text)), '[python3, t.py, --width, "{width}", --lr, "{lr}"]')
+
+    def test_a_given_command_names_its_script_in_any_way(self):
+        text = ARGPARSE + "p.add_argument('--lr', type=float, default=0.1)" + GOT
+        for given in ("python3 ./t.py", "python3 /home/me/t.py", "python3 -m t", "torchrun -m pkg.t"):
+            space = space_of("t.py", text, given=given + " --lr 0.3")
+            self.assertEqual(command_of(space), "[" + ", ".join([*given.split(), "--lr", '"{lr}"]']))
+            self.assertIn("  lr: {loguniform: [0.03, 3.0]} ", space)
+        self.assertEqual(command_of(space_of("t.py", text, given="torchrun")), '[torchrun, t.py, --lr, "{lr}"]')
 
     def test_a_place_without_a_default_is_asked(self):
         space = space_of("t.sh", "WIDTH=${2:-16}\necho val_acc $WIDTH\n")
