@@ -381,7 +381,6 @@ def framework_metrics(tree, source):
     if re.search(r"\bkeras\b", source) and has_fit and "verbose=0" not in source.replace(" ", ""):
         names = re.findall(r"metrics\s*=\s*\[([^\]]*)\]", source)
         names = re.findall(r"[\"'](\w+)[\"']", names[0]) if names else []
-        names = ["accuracy" if n == "acc" else n for n in names]
         prefix = "val_" if re.search(r"validation_(data|split)", source) else ""
         for i, name in enumerate(names + ["loss"]):
             before = r"\b" if prefix else " "

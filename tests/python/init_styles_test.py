@@ -437,6 +437,11 @@ class Keras(unittest.TestCase):
         self.assertIn("# TO DO: accuracy is of the training data", space)
         self.assertNotIn("of the training data", self.space("x, y, epochs=3, verbose=2, validation_split=0.1"))
 
+    def test_a_metric_is_printed_by_the_name_that_the_script_gives_it(self):
+        space = self.space("x, y, verbose=2, validation_split=0.1", "'acc'")
+        self.assertIn("    val_acc: {regex: '\\bval_acc: {number}'}", space)
+        self.assertIn("metric: val_acc", space)
+
 
 if __name__ == "__main__":
     unittest.main()
