@@ -60,6 +60,7 @@ def add_truths(option, reader):
     if re.search(r"\b(lower|casefold|strtobool)\b", ast.unparse(reader)) or "true" in texts:
         return
     pair = next((pair for pair in (["True", "False"], ["TRUE", "FALSE"], ["1", "0"], ["yes", "no"]) if pair[0] in texts), None)
+    pair = pair or (["1", "0"] if re.search(r"\bint\(", ast.unparse(reader)) else None)
     option.kind, option.choices, option.has_unknown_choices = "str", pair, pair is None
 
 
@@ -89,8 +90,9 @@ def settle_by_calls(tree, options, constants):
                 and ast.unparse(call.func.value) in groups for a in call.args if isinstance(a, ast.Constant)}
     functions = {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
     for option in options:
-        if option.kind == "bool" and option.reader in functions:
-            add_truths(option, functions[option.reader])
+        reader = option.reader_node or functions.get(option.reader)
+        if option.kind == "bool" and reader is not None:
+            add_truths(option, reader)
         option.has_unknown_choices = option.has_unknown_choices or option.name in excluded
 
 

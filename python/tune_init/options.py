@@ -25,6 +25,7 @@ class Option:
         self.choices = choices
         self.help = ""  # What the script says of it.
         self.reader = ""  # The function that makes its value of a word.
+        self.reader_node = None  # It, where the script writes it in place.
         self.has_unknown_choices = False  # It takes some values alone, and which is not seen.
         self.low = self.high = None  # The bounds of its values, both among them; those of a float may be open.
         self.is_low_open = self.is_high_open = False
@@ -164,6 +165,17 @@ def add_choices(option, node, constants):
     option.has_unknown_choices = not option.choices
 
 
+def settle_choices(option, type_node):
+    """Of argparse, which compares what the type makes of a word with the choices: without a type that is the word itself."""
+    reader = dotted(type_node).split(".")[-1] if type_node is not None else ""
+    if None in option.choices and option.default is not None:  # No word stands for it.
+        option.choices = [c for c in option.choices if c is not None]
+    if reader in ("eval", "literal_eval"):
+        option.choices = [str(c) if isinstance(c, bool) else c for c in option.choices]
+    option.has_unknown_choices = option.has_unknown_choices or None in option.choices or (
+        type_node is None and any(not isinstance(c, str) for c in option.choices))
+
+
 def kind_of(node, default):
     if isinstance(node, ast.Call) and re.search("(IntRange|FloatRange|Choice)$", dotted(node.func)):
         node = ast.Name(dotted(node.func).split(".")[-1].replace("Choice", "str"))
@@ -223,6 +235,7 @@ def from_add_argument(call, constants):
     if isinstance(words.get("type"), ast.Name) and words["type"].id == "bool":
         option.kind = "text as bool"
     option.reader = words["type"].id if isinstance(words.get("type"), ast.Name) else ""
+    option.reader_node = words["type"] if isinstance(words.get("type"), ast.Lambda) else None
     option.aliases = [f for f in flags if f != flag and "/" not in f]
     option.help = str(literal(words.get("help"), constants)[1] or "")
     choices = words.get("choices")
@@ -232,6 +245,8 @@ def from_add_argument(call, constants):
     elif isinstance(type_node, ast.Call):
         add_bounds(option, type_node, constants)
     add_choices(option, choices, constants)
+    if dotted(call.func).endswith("add_argument") and option.choices:
+        settle_choices(option, type_node)
     action = literal(words.get("action"), constants)[1]
     if words.get("action") is not None and action is None:
         action = ast.unparse(words["action"]).split(".")[-1]

@@ -68,6 +68,17 @@ class Amounts(unittest.TestCase):
         self.assertIn('--lr, "{lr}", "{bn}"]', space)
         self.assertNotIn("no_bn", space)
 
+    def test_choices_are_words_that_argparse_takes(self):
+        for option, domain in (("'--bias', type=eval, default=True, choices=[True, False]", '{choice: ["True", "False"]}'),
+                               ("'--bias', type=ast.literal_eval, default=True, choices=[True, False]", '{choice: ["True", "False"]}'),
+                               ("'--bias', type=lambda x: bool(int(x)), default=True", '{choice: ["1", "0"]}'),
+                               ("'--bias', choices=['a', 'b', None], default='a'", '{choice: ["a", "b"]}')):
+            space = space_of("train.py", ARGUMENTS + f"p.add_argument({option})\n" + PRINTED)
+            self.assertIn(f"  bias: {domain} ", space)
+        for option in ("default=False, choices=[True, False]", "choices=[1, 2]", "default=None, choices=['a', 'b', None]"):
+            space = space_of("train.py", ARGUMENTS + f"p.add_argument('--bias', {option})\n" + PRINTED)
+            self.assertIn("left as they are: --bias", space)
+
 
 class Meaning(unittest.TestCase):
     """Options that change what the metric means are no parameters of a sweep."""
