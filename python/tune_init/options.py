@@ -232,7 +232,8 @@ def from_add_argument(call, constants):
     if isinstance(option.default, str) and option.kind in ("int", "float"):  # argparse reads the text of a default as a word.
         option.default = number_or_text(option.default)
     option.is_typed = "type" in words or dotted(call.func).endswith("option")  # click goes by the default.
-    if isinstance(words.get("type"), ast.Name) and words["type"].id == "bool":
+    is_click_argument = dotted(call.func).endswith("click.argument")
+    if isinstance(words.get("type"), ast.Name) and words["type"].id == "bool" and dotted(call.func).endswith("add_argument"):
         option.kind = "text as bool"
     option.reader = words["type"].id if isinstance(words.get("type"), ast.Name) else ""
     option.reader_node = words["type"] if isinstance(words.get("type"), ast.Lambda) else None
@@ -263,12 +264,11 @@ def from_add_argument(call, constants):
     nargs = literal(words.get("nargs"), constants)[1]
     nargs = "*" if "nargs" in words and ast.unparse(words["nargs"]).endswith("REMAINDER") else nargs
     option.is_list = nargs not in ("?", None) or bool(literal(words.get("multiple"), constants)[1]) or isinstance(type_node, ast.Tuple)
-    option.is_greedy = nargs in ("*", "+")
+    option.is_greedy = nargs in ("*", "+") or is_click_argument and nargs == -1
     option.count = nargs if isinstance(nargs, int) and nargs > 0 else 1
-    is_optional = nargs in ("?", "*")
-    option.is_required = bool(literal(words.get("required"), constants)[1]) or (
-        not flag and not is_optional and not (has_default and dotted(call.func).endswith("argument")
-                                              and "click" in dotted(call.func)))
+    is_required = literal(words.get("required"), constants)[1]
+    is_optional = nargs in ("?", "*") or is_click_argument and (has_default or nargs == -1 or is_required is False)
+    option.is_required = bool(is_required) or not flag and not is_optional
     return option
 
 
@@ -295,6 +295,8 @@ def from_signature(function, constants, is_typer=False):
     for argument, default in zip(plain, defaults + arguments.kw_defaults):
         flag = "--" + argument.arg.replace("_", "-")
         annotation, said = unwrapped(argument.annotation)
+        if is_typer and annotation is not None and dotted(annotation).split(".")[-1] == "Context":
+            continue  # typer gives it.
         if isinstance(default, ast.Call):
             said = default
             default = next((k.value for k in said.keywords if k.arg == "default"), said.args[0] if said.args else None)

@@ -38,6 +38,14 @@ class Options(unittest.TestCase):
             self.assertIn("\n  " + domain, space)
         return space
 
+    def test_what_typer_and_click_need_no_word_for(self):
+        text = "import typer\ndef main(ctx: typer.Context, data: str, lr: float = 0.1):\n" + BODY + "typer.run(main)\n"
+        self.expect(text, 'DATA, --lr, "{lr}"')
+        text = ("import click\n@click.command()\n@click.option('--lr', default=0.1)\n@click.option('--bn', type=bool, default=True)\n"
+                "@click.argument('out', required=False)\n@click.argument('files', nargs=-1)\ndef main(lr, bn, out, files):\n" + BODY + "main()\n")
+        self.assertNotIn("TO DO", self.expect(text, '--lr, "{lr}", --bn, "{bn}"', "bn: {choice: [true, false]}"))
+        self.expect(text.replace("nargs=-1", "nargs=-1, required=True"), 'OUT, FILES, --lr, "{lr}", --bn, "{bn}"')
+
     def test_the_flags_that_absl_requires_stand_in_the_command(self):
         text = ("from absl import app, flags\nflags.DEFINE_string('workdir', None, 'where')\nflags.DEFINE_string('data', None, 'what', required=True)\n"
                 "flags.DEFINE_string('ckpt', None, 'from')\nflags.DEFINE_float('lr', 0.1, 'rate')\n{}\ndef main(_):\n" +
