@@ -132,7 +132,7 @@ def add_shell(space, script, shell, source):
         path = os.path.join(os.path.dirname(script), path)
         if not os.path.exists(path):
             continue
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(path, encoding="utf-8-sig", errors="replace") as file:
             text = file.read()
         tree = parsed(path, text)
         options = options_of(tree, text, path)
@@ -192,11 +192,11 @@ def main():
     arguments = parser.parse_args()
     script = arguments.script
     try:
-        with open(script, encoding="utf-8", errors="replace") as file:
+        with open(script, encoding="utf-8-sig", errors="replace") as file:
             source = file.read()
         log = None
         if arguments.log:
-            with open(arguments.log, encoding="utf-8", errors="replace", newline="") as file:
+            with open(arguments.log, encoding="utf-8-sig", errors="replace", newline="") as file:
                 log = file.read()
     except OSError as error:
         refuse(f"{error.filename}: {error.strerror}")

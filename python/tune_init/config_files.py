@@ -46,7 +46,7 @@ def entries_of(text):
 
 
 def text_of(path):
-    with open(path, encoding="utf-8", errors="replace") as file:
+    with open(path, encoding="utf-8-sig", errors="replace") as file:
         return file.read()
 
 

@@ -33,7 +33,7 @@ def modules_beside(tree, script):
                 continue
             if os.path.getsize(path) > BYTES_MAX:
                 continue
-            with open(path, encoding="utf-8", errors="replace") as file:
+            with open(path, encoding="utf-8-sig", errors="replace") as file:
                 text = file.read()
             try:
                 inner = ast.parse(text)

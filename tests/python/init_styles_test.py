@@ -38,6 +38,12 @@ class Options(unittest.TestCase):
             self.assertIn("\n  " + domain, space)
         return space
 
+    def test_a_script_and_its_modules_and_its_log_may_begin_with_a_byte_order_mark(self):
+        options = "\ufeffimport argparse\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.1)\n"
+        self.expect(options + LOOP, '--lr, "{lr}"')
+        self.expect("\ufeffimport options\n" + LOOP, '--lr, "{lr}"', files=[("options.py", options)])
+        self.assertIn("val_loss: {regex: '^val_loss:", init("train.py", "x = 1\n", log="\ufeffval_loss: 0.5\nval_loss: 0.4\n"))
+
     def test_what_typer_and_click_need_no_word_for(self):
         text = "import typer\ndef main(ctx: typer.Context, data: str, lr: float = 0.1):\n" + BODY + "typer.run(main)\n"
         self.expect(text, 'DATA, --lr, "{lr}"')
