@@ -1,7 +1,7 @@
 """Writes a space file for a script, to standard output: its options become parameters, what it
 prints becomes metrics. `tune init` calls it. The script is read as text (ast) and never run.
 
-    python3 python/tune_init SCRIPT [--log FILE] [--command PROGRAM...]
+    python3 python/tune_init SCRIPT [--log FILE] [--command PROGRAM...] [--working-dir FOLDER]
 
 Shell, R and Julia are read by their words; a script in another language gets a template, and a log of it its metrics.
 """
@@ -189,6 +189,7 @@ def main():
     parser.add_argument("script")
     parser.add_argument("--log")
     parser.add_argument("--command")
+    parser.add_argument("--working-dir", help="where the script runs, from the space file's folder on")
     arguments = parser.parse_args()
     script = arguments.script
     try:
@@ -208,6 +209,7 @@ def main():
         refuse(f"{script}: a notebook is no program: `jupyter nbconvert --to script {script}` makes one; take out its "
                "%magic and !shell lines, and call tune init for it")
     space, metrics, reported = Space(), [], {}
+    space.working_dir = arguments.working_dir or ""
     if script.endswith(".py"):
         metrics, reported = add_python(space, script, source)
     elif is_shell(script, source):

@@ -39,6 +39,7 @@ class Space:
         self.words, self.lines, self.left_out, self.notes = [], [], [], []
         self.changing = []  # Options that are left as they are, because they change what the metric means.
         self.metric = ""
+        self.working_dir = ""  # Where the space file lies in another folder than the one that the script's path begins in.
         self.use_of_seeds = {}  # name: "it makes the split": then trials with seeds of their own are not to be compared.
         self.unseen = []  # What is said of options that are not seen.
         self.seeds = []  # Options that get the trial's seed.
@@ -265,6 +266,8 @@ def unknown_metric_lines(script, space):
 def trainable_lines(script, command, space, metrics, main, log):
     yield "trainable:"
     yield "  command: [" + ", ".join([quoted(w) for w in command] + space.words) + "]"
+    if space.working_dir:
+        yield f"  working_dir: {quoted(space.working_dir)}"
     if space.env:
         why = "   # TQDM_MININTERVAL: the bar counts each epoch (tqdm from 4.66)" if BAR_VARIABLE in space.env else ""
         yield "  env: {" + ", ".join(f'{name}: "{value}"' for name, value in space.env.items()) + "}" + why
@@ -338,7 +341,7 @@ def lines_of_file(script, command, space, metrics, main, log):
     doubts = [log.notes[main.name]] if log and main and main.name in log.notes else []
     for note in space.notes + doubts + (main.doubts + bar_notes(main) if main else []):
         yield f"# TO DO: {note}."
-    yield f"name: {name_of_sweep(script)}"
+    yield f"name: {quoted(name_of_sweep(script))}"
     yield from trainable_lines(script, command, space, metrics, main, log)
     main_name = main.name if main else "val_accuracy"
     others = [m.name for m in metrics if m is not main][:6]

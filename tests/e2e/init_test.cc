@@ -98,6 +98,17 @@ TEST_F(BeforeTheStart, InitNeverWritesOverAFile) {
               HasSubstr("none.py: there is no such file"));
 }
 
+TEST_F(BeforeTheStart, TheScriptOfASpaceFileInAnotherFolderIsFound) {
+  folder_.Write("2024.py", "x = 1\nprint(f'acc: {x}')\n");
+  fs::create_directory(folder_ / "sweeps");
+  EXPECT_TRUE(Succeeded(RunTune(folder_, {"init", "2024.py", "-o", "sweeps/a.yaml"})));
+  EXPECT_THAT(ReadAll(folder_ / "sweeps/a.yaml"),
+              AllOf(HasSubstr("name: \"2024\"\n"),
+                    HasSubstr("[python3, \"2024.py\"]\n  working_dir: ..\n")));
+  const ProgramResult tried = RunTune(folder_, {"run", "sweeps/a.yaml", "--try-one"});
+  EXPECT_EQ(tried.exit_status, 0) << tried.out << tried.err;
+}
+
 TEST_F(BeforeTheStart, InitTellsWhatItCannotKnow) {
   folder_.Write("a.py",
                 "from tqdm import tqdm\n"

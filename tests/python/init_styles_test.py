@@ -44,6 +44,11 @@ class Options(unittest.TestCase):
         self.expect("\ufeffimport options\n" + LOOP, '--lr, "{lr}"', files=[("options.py", options)])
         self.assertIn("val_loss: {regex: '^val_loss:", init("train.py", "x = 1\n", log="\ufeffval_loss: 0.5\nval_loss: 0.4\n"))
 
+    def test_a_name_that_reads_as_a_number_or_a_truth_is_quoted(self):
+        for name in ("2024", "01", "true"):
+            self.assertIn(f'\nname: "{name}"\n', init(name + ".py", LOOP))
+        self.assertIn("\nname: train-2\n", init("train-2.py", LOOP))
+
     def test_what_typer_and_click_need_no_word_for(self):
         text = "import typer\ndef main(ctx: typer.Context, data: str, lr: float = 0.1):\n" + BODY + "typer.run(main)\n"
         self.expect(text, 'DATA, --lr, "{lr}"')

@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "core/input_error.h"
@@ -29,6 +31,16 @@ void TellWhatIsLeft(const std::string& space, std::ostream& err) {
   }
 }
 
+// The way from the space file's folder back to this one, in which the script's path holds; "."
+// where they are one.
+std::string WorkingDirOf(const std::string& space_path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  const fs::path back = fs::relative(here, (here / space_path).parent_path(), error);
+  return error || back.empty() ? "." : back.string();
+}
+
 }  // namespace
 
 int InitCommand(const InitOptions& options, std::ostream& out, std::ostream& err) {
@@ -47,6 +59,8 @@ int InitCommand(const InitOptions& options, std::ostream& out, std::ostream& err
                                         options.program_dir + "/python/tune_init", options.script};
   if (!options.command.empty()) arguments.insert(arguments.end(), {"--command", options.command});
   if (!options.log.empty()) arguments.insert(arguments.end(), {"--log", options.log});
+  const std::string working_dir = to_file ? WorkingDirOf(options.space_path) : ".";
+  if (working_dir != ".") arguments.insert(arguments.end(), {"--working-dir", working_dir});
   const Result<ProgramOutput> space = RunForOutput(arguments, kReadTimeMax);
   if (space.status().code() == StatusCode::kUnavailable && !options.log.empty()) {
     return Complain(FailedPrecondition(options.log + ": init has not read the log to its end (" +
