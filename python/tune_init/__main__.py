@@ -19,7 +19,7 @@ from domains import domain_of
 from expressions import finds
 from json_files import json_metrics
 from lengths import length_of
-from lines import lines_of
+from lines import called_in_loops_of, lines_of
 from logs import Log
 from measures import part_of, words_of
 from metrics import metrics_of_lines, metrics_of_source, reported_names
@@ -96,9 +96,10 @@ def add_python(space, script, source):
     space.notes += notes_on(tree, source, script, options)
     reported = next((found for found in (modes_of_reported(t, text) for t, text in [(tree, source), *(b[1:] for b in beside)])
                      if found), {})
-    metrics = metrics_of_source(tree, source)
+    called = called_in_loops_of(space.trees) if beside else ()
+    metrics = metrics_of_source(tree, source, called)
     if not metrics:
-        found = [metrics_of_source(module, text) for _, module, text in beside]
+        found = [metrics_of_source(module, text, called) for _, module, text in beside]
         metrics = max(found, key=lambda names: max(map(rank, names), default=(-9,)), default=[])
     if not metrics and not reported:
         metrics = json_metrics(tree, options)

@@ -70,10 +70,11 @@ class Line:
         return last == "print" and bool(ends) and "\n" not in str(getattr(ends[0], "value", "\n"))
 
 
-def places_of(tree):
-    """call: (the list of statements in which it stands, within how many loops, those of its function)"""
+def places_of(tree, called=()):
+    """call: (the list of statements in which it stands, within how many loops, those of its function). `called`: the functions that loops of
+    other modules call."""
     places = {}
-    in_loops = called_in_loops(tree)
+    in_loops = called_in_loops(tree, called)
 
     def walk(node, block, outer, loops):
         if isinstance(node, ast.Call):
@@ -120,17 +121,27 @@ def add_loops(lines, places, owners):
         line.looped_in = owners.get(first)
 
 
-def called_in_loops(tree):
-    """The names of what loops call, and what that calls."""
+def called_in_loops(tree, called=()):
+    """The names of what loops call, and what that calls; `called` are called so by other modules."""
     def called_by(nodes):
         return {dotted(call.func).split(".")[-1] for node in nodes for call in ast.walk(node) if isinstance(call, ast.Call)}
 
     functions = [node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
-    names, more = set(), called_by(node for node in ast.walk(tree) if isinstance(node, LOOPS))
+    names, more = set(), called_by(node for node in ast.walk(tree) if isinstance(node, LOOPS)) | set(called)
     while more - names:
         names |= more
         more = called_by(f for f in functions if f.name in names)
     return names
+
+
+def called_in_loops_of(trees):
+    """called_in_loops() of several modules, of which one's loop may call the function of another."""
+    names = set()
+    while True:
+        more = names.union(*(called_in_loops(tree, names) for tree in trees))
+        if more == names:
+            return names
+        names = more
 
 
 def wrappers_of(tree, templates):
@@ -159,26 +170,26 @@ def unit_of_loop(loop):
     return "fold" if LOOP_OVER_FOLDS.search(target + " in " + ast.unparse(loop.iter)) else unit.group(1) if unit else ""
 
 
-def counters_in(tree):
+def counters_in(tree, in_loops):
     """The variables that loops set, and the parameters of functions that are called in loops or given to something that calls them."""
     found = {n.id for loop in ast.walk(tree) if isinstance(loop, (ast.For, ast.comprehension))
              for n in ast.walk(loop.target) if is_name(n)}
     given = {n.id for call in ast.walk(tree) if isinstance(call, ast.Call)
              for a in [*call.args, *(k.value for k in call.keywords)] for n in [a] if is_name(n)}
-    called = called_in_loops(tree) | given
+    called = called_in_loops(tree, in_loops) | given
     for function in ast.walk(tree):
         if isinstance(function, FUNCTIONS) and function.name in called:
             found |= {a.arg for a in function.args.args}
     return found
 
 
-def lines_of(tree):
-    """All lines that the script prints by itself, in the source's order."""
+def lines_of(tree, called=()):
+    """All lines that the script prints by itself, in the source's order. `called`: the functions that loops of other modules call."""
     templates = Templates(tree)
-    places = places_of(tree)
+    places = places_of(tree, called)
     wrappers = wrappers_of(tree, templates)
     bars = Bars(tree, places)
-    counters = counters_in(tree)
+    counters = counters_in(tree, called)
     lines = []
     explained = set()  # Calls in functions of which the caller says more.
     for call in sorted(places, key=lambda n: (n.lineno, n.col_offset)):

@@ -97,8 +97,8 @@ def regex_in(line, i, others, group):
     return (right or candidates[-1:])[0], False
 
 
-def metrics_of_source(tree, source):
-    metrics = metrics_of_lines(lines_of(tree), source, framework_metrics(tree, source))
+def metrics_of_source(tree, source, called=()):
+    metrics = metrics_of_lines(lines_of(tree, called), source, framework_metrics(tree, source))
     add_modes(metrics, tree, source)
     return metrics
 

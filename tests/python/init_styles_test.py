@@ -49,6 +49,16 @@ class Options(unittest.TestCase):
             self.assertIn(f'\nname: "{name}"\n', init(name + ".py", LOOP))
         self.assertIn("\nname: train-2\n", init("train-2.py", LOOP))
 
+    def test_a_function_of_a_module_that_the_script_s_loop_calls_prints_in_each_epoch(self):
+        engine = ("def train_one_epoch(loader, epoch):\n    for i, x in enumerate(loader):\n        print(f'Epoch {epoch} [{i}/9] loss {x}')\n"
+                  "def evaluate(loader):\n    loss, acc = measured(loader)\n    print(f'val loss {loss} val acc {acc}')\n")
+        script = ("import argparse\nfrom engine import evaluate, train_one_epoch\np = argparse.ArgumentParser()\n"
+                  "p.add_argument('--lr', type=float, default=0.1)\nfor epoch in range(3):\n    train_one_epoch(x, epoch)\n    evaluate(y)\n")
+        space = init("main.py", script, [("engine.py", engine)])
+        self.assertIn("metric: val_acc", space)
+        self.assertNotIn("printed once", space)
+        self.assertIn("is printed once", init("main.py", script.split("for epoch")[0] + "evaluate(y)\n", [("engine.py", engine)]))
+
     def test_what_typer_and_click_need_no_word_for(self):
         text = "import typer\ndef main(ctx: typer.Context, data: str, lr: float = 0.1):\n" + BODY + "typer.run(main)\n"
         self.expect(text, 'DATA, --lr, "{lr}"')
