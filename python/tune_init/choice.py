@@ -129,7 +129,9 @@ def of_units(main, metrics):
 
 
 def is_in_loop(metric):
-    return metric.printed.is_in_loop if metric.printed is not None else metric.times > 1 or metric.leads is not None
+    if metric.printed is not None:
+        return metric.printed.is_in_loop
+    return metric.times > 1 or metric.leads is not None or metric.is_of_each_epoch
 
 
 def is_printed_once(metric):
@@ -154,7 +156,7 @@ def doubts_on_once(main, metrics):
     """Where the loop prints a value that may be of the training, and the one to go by is printed once."""
     if not is_printed_once(main) or is_before_loop(main, metrics):
         return
-    texts = [text_of(line) for line in main.beside if line.is_in_loop and not main.is_mean] + [m.text() for m in printed_by_loop(main, metrics)]
+    texts = [text_of(line) for line in main.beside if line.is_in_loop and not main.is_mean] + [m.text() or m.name for m in printed_by_loop(main, metrics)]
     if texts:
         yield (f"{main.name} is printed once, '{shown(main.text())}', so that no scheduler can stop a poor trial early, and of '{shown(texts[0])}', which "
                f"the loop prints, no word says that it is of the validation: let the loop print {named_of_validation(main.name)}, and call tune init again")

@@ -45,6 +45,7 @@ class Metric:
         self.is_of_rank = False  # It is read of one rank alone.
         self.part = ""  # Of the data, as its line's first word says.
         self.mode = None  # As the script's expressions say of a "score"; None: they do not say.
+        self.is_of_each_epoch = False  # A framework prints it from epoch to epoch.
         self.leads = None  # Of values that a framework prints: whether it looks at this one itself, to stop early.
         self.comment = ""  # On the expression.
         self.doubts = []
@@ -375,23 +376,32 @@ def label_of_match(regex, parts):
     return label_of(text_before(parts, i)) if i > 0 and isinstance(parts[i - 1], str) else ""
 
 
+def fits_aloud(tree, source):
+    """Whether Keras prints its epochs: a call of fit() has no verbose=0. Those of scikit-learn have none of these words."""
+    words = [{k.arg: k.value for k in n.keywords} for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "fit"]
+    keras = [w for w in words if set(w) & {"epochs", "batch_size", "validation_data", "validation_split", "callbacks", "verbose"}]
+    keras = keras or (words if ".compile(" in source else [])
+    return any(not isinstance(w.get("verbose"), ast.Constant) or w["verbose"].value not in (0, "0") for w in keras)
+
+
 def framework_metrics(tree, source):
     """Those that a framework prints by itself."""
-    has_fit = re.search(r"\.fit\(", source) is not None
-    if re.search(r"\bkeras\b", source) and has_fit and "verbose=0" not in source.replace(" ", ""):
+    if re.search(r"\bkeras\b", source) and fits_aloud(tree, source):
         names = re.findall(r"metrics\s*=\s*\[([^\]]*)\]", source)
         names = re.findall(r"[\"'](\w+)[\"']", names[0]) if names else []
         prefix = "val_" if re.search(r"validation_(data|split)", source) else ""
         for i, name in enumerate(names + ["loss"]):
             before = r"\b" if prefix else " "
             metric = Metric(prefix + name, f"{before}{prefix}{name}: {{number}}", "stdout", (10**6, i))
-            metric.part = "" if prefix else "training"
+            metric.part, metric.is_of_each_epoch = "" if prefix else "training", True
             yield metric
     if re.search(r"\bTrainer\(", source) and "transformers" in source:
         returned = re.findall(r"return\s*\{([^}]*)\}", source)
         names = [n for text in returned for n in re.findall(r"[\"'](\w+)[\"']\s*:", text) if is_metric(n)]
         for i, name in enumerate(list(dict.fromkeys(names)) + ["loss"]):
-            yield Metric("eval_" + name, f"'eval_{name}': '?{{number}}", "stdout", (10**6, i))
+            metric = Metric("eval_" + name, f"'eval_{name}': '?{{number}}", "stdout", (10**6, i))
+            metric.is_of_each_epoch = re.search(r"\beval(?:uation)?_strategy\s*=\s*(?!['\"]no['\"])", source) is not None
+            yield metric
     for i, (name, regex, mode, is_last) in enumerate(values_of_boosting(tree, source)):
         metric = Metric(name, regex, "stdout", (10**6, i))
         metric.mode, metric.leads = mode, is_last

@@ -471,6 +471,23 @@ class Keras(unittest.TestCase):
         self.assertIn("    val_acc: {regex: '\\bval_acc: {number}'}", space)
         self.assertIn("metric: val_acc", space)
 
+    def test_its_epochs_go_before_a_value_that_the_script_prints_behind_them(self):
+        for behind in ("score = model.evaluate(x, y, verbose=0)\nprint('Test accuracy:', score[1])\n",
+                       "loss, acc = model.evaluate(x, y)\nprint('Validation accuracy:', acc)\n", "model.predict(x, verbose=0)\n"):
+            space = self.space("x, y, validation_split=0.1, epochs=3", behind=behind)
+            self.assertIn("metric: val_accuracy", space)
+            self.assertNotIn("printed once", space)
+        for quiet in ("verbose=0", "verbose=False"):
+            space = self.space(f"x, y, validation_split=0.1, {quiet}", behind="scaler.fit(x)\nprint('Test accuracy:', acc)\n")
+            self.assertIn("metric: test_accuracy", space)
+
+    def test_the_evaluations_of_a_trainer_go_before_a_value_that_the_script_prints_behind_them(self):
+        text = ("from transformers import Trainer, TrainingArguments\ndef compute_metrics(p):\n    return {'accuracy': accuracy(p)}\n"
+                "t = Trainer(args=TrainingArguments(STRATEGY), compute_metrics=compute_metrics)\nt.train()\n"
+                "print(f\"Final eval accuracy: {t.evaluate()['eval_accuracy']}\")\n")
+        self.assertIn("metric: eval_accuracy", init("train.py", text.replace("STRATEGY", "evaluation_strategy='epoch'")))
+        self.assertIn("metric: final_eval_accuracy", init("train.py", text.replace("STRATEGY", "")))
+
 
 if __name__ == "__main__":
     unittest.main()
