@@ -17,7 +17,9 @@ OWNERS = ("torch", "np", "numpy", "joblib", "jnp", "tf")  # Of a plain save(), l
 NAMES_OF_PLACES = ("dir", "path", "file", "folder", "root", "save", "out", "output", "outdir", "logdir", "savedir", "to", "dest", "destination", "log", "logs",
                    "ckpt", "checkpoint", "csv", "json", "history", "results", "workdir", "tensorboard", "prefix", "suffix", "name", "exp", "experiment", "run",
                    "tag", "id", "title")
-OUTPUT_WORDS = ("ckpt", "checkpoint", "output", "out", "log", "logs", "save", "model", "results")
+OUTPUT_WORDS = ("ckpt", "checkpoint", "output", "out", "log", "logs", "save", "results")
+FILE_NAME = re.compile(r"\.(?:pth?|pt2|ckpt|bin|pkl|pickle|joblib|safetensors|onnx|keras|h5|hdf5|np[yz]|msgpack|model|csv|tsv|jsonl?|ya?ml|txt|log|out|db|sqlite|"
+                       r"parquet|feather|png|jpe?g|pdf|svg|html|md|zip|gz|tar|mp4|gif)$", re.I)
 PATH = re.compile(r"[^\s{}<>*?\"']*(?:/[^\s{}<>*?\"']*|\.[A-Za-z]\w{0,5})$")
 
 
@@ -185,8 +187,12 @@ def own_path(option):
 
 def names_output(option):
     """Whether an option is by its name and default a path that the script may write to."""
-    words = OUTPUT_WORDS if isinstance(option.default, str) and re.search(r"\.\w+$", option.default) else OUTPUT_WORDS[:-2]
-    is_path = isinstance(option.default, str) and PATH.match(option.default) and not option.default.startswith("/")
+    if not isinstance(option.default, str) or is_like(option.name, "format", "level", "type") or option.flag.rstrip("=").endswith("_target_"):
+        return False
+    is_file = FILE_NAME.search(option.default) is not None
+    words = OUTPUT_WORDS if is_file else OUTPUT_WORDS[:-1]
+    # "torch.nn.ReLU" is no path.
+    is_path = (is_file or "/" in option.default) and PATH.match(option.default) and not option.default.startswith("/")
     return bool(is_path and option.flag and is_shared(option.default) and is_like(option.name, *words))
 
 
@@ -244,9 +250,11 @@ class SharedFiles:
             yield (f"trials that run side by side share {listed(once)}, which the script writes: {remedy}, or set limits: "
                    "{max_concurrent: 1}")
         for option in self.options.values():
-            if names_output(option) and option.name not in self.given():
-                yield (f"{option.flag} is {option.default} for all trials, which share it where the script writes there: write "
-                       f'{option.flag}, "{own_path(option)}" into the command, or set limits: {{max_concurrent: 1}}')
+            is_read = names_output(option) and os.path.normpath(option.default) in self.read and os.path.normpath(option.default) not in self.written
+            if names_output(option) and not is_read and option.name not in self.given():
+                word = f'"{option.flag}{own_path(option)}"' if option.is_joined else f'{option.flag}, "{own_path(option)}"'
+                yield (f"{option.flag.rstrip('=')} is {option.default} for all trials, which share it where the script writes there: write "
+                       f'{word} into the command, or set limits: {{max_concurrent: 1}}')
 
     def goes_on(self, paths):
         """Whether a script reads a file before the line that writes it."""

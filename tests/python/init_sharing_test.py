@@ -194,6 +194,22 @@ class ShellFiles(unittest.TestCase):
             space = space_of("run.sh", "LR=${LR:-0.01}\n" + body, self.TRAIN)
             self.assertEqual(re.findall("shar|reads what", to_do(space)), [], body)
 
+    def test_what_only_looks_as_a_path_or_is_read_alone_is_no_output(self):
+        for name, default in (("model", "yolov8n.pt"), ("model_name", "timm/resnet50.a1_in1k"), ("out_act", "torch.nn.ReLU"), ("log-level", "logging.INFO"),
+                              ("output-format", "image/png"), ("init_ckpt", "weights/base.pt")):
+            script = ARGUMENTS + f"p.add_argument('--{name}', default='{default}')\na = p.parse_args()\nstate = torch.load(a.init_ckpt)\n" + PRINTED
+            self.assertNotIn("for all trials", space_of("train.py", script), name)
+        script = ARGUMENTS + "p.add_argument('--ckpt', default='runs/best.pt')\na = p.parse_args()\ntrain(a.ckpt)\n" + PRINTED
+        self.assertIn('--ckpt is runs/best.pt for all trials, which share it where the script writes there: write --ckpt, "{tune.dir}/best.pt" into the command',
+                      space_of("train.py", script))
+
+    def test_of_a_hydra_value_that_names_an_output_the_word_is_shown_as_hydra_takes_it(self):
+        script = "import hydra\n@hydra.main(config_path='.', config_name='c')\ndef main(cfg):\n    train(cfg)\n" + PRINTED.replace("\n", "\n    ").rstrip() + "\nmain()\n"
+        config = "lr: 0.1\nckpt_path: runs/best.pt\nmodel:\n  _target_: models.MLP\nout_model:\n  _target_: models/a.B\n"
+        space = space_of("train.py", script, ("c.yaml", config))
+        self.assertIn('write "ckpt_path={tune.dir}/best.pt" into the command', space)
+        self.assertNotIn("_target_ is", space)
+
 
 if __name__ == "__main__":
     unittest.main()
