@@ -11,7 +11,7 @@ from counters import OF_FOLD, RANK, SUMMARY, are_of_batches, counts_batches, end
 from doubts import ALL_ARE_READ
 from expressions import NUMBER, escaped, finds, keys_around, within_keys
 from groups import group_of
-from measures import NEVER, PHRASES, in_full, is_metric, is_part_alone, part_of, words_of
+from measures import NEVER, PHRASES, in_full, is_metric, is_part_alone, measures_of, part_of, words_of
 from metrics import Metric, column_regex, names_of_header, of_rank, read_on_bar
 from names import Naming, label_of, part_of_line, sentence_of, spelled, with_minus_spelled
 from pairs import DOUBT, FIRST, measure_of, pair_in_log
@@ -195,6 +195,27 @@ def of_kind_alone(regex, main, others):
         if all(match_of(exact, line) for line in main) and not any(match_of(exact, line) for line in others):
             return exact
     return ""
+
+
+def standing_of_kind(name, regex, line):
+    """(whether the line names the metric's own measure, of how good a part of the data it is, that part)"""
+    words = words_of(line[:match_of(regex, line).start(1)])
+    parts = {part_of([w]) for w in words} - {""}
+    part = parts.pop() if len(parts) == 1 else ""
+    return bool(measures_of(name) & set(words)), ("training", "", "test", "validation").index(part), part
+
+
+def of_own_kind(name, regex, kinds, epochs):
+    """(expression, its lines, of what they are) of the lines that say best that the value is the metric's: those of its measure, and of the
+    validation; None where no kind of lines does, or no word tells it from the others."""
+    main = kinds[epochs]
+    peers = [kind for kind in kinds if not kind.is_other_than(epochs) and 2 * len(kinds[kind]) > len(main)]
+    standings = {kind: standing_of_kind(name, regex, kinds[kind][0]) for kind in peers}
+    best = max(peers, key=lambda kind: standings[kind][:2])
+    if len(peers) < 2 or any(standings[kind][:2] >= standings[best][:2] for kind in peers if kind != best) or standings[best][2] in ("", "training"):
+        return None
+    alone = of_kind_alone(regex, kinds[best], [line for kind in kinds if kind != best for line in kinds[kind]])
+    return (alone, kinds[best], f"the {standings[best][2]}'s lines") if alone else None
 
 
 def parts_of(text):
@@ -391,6 +412,9 @@ class Log:
             are_others = all(kind.is_other_than(epochs) or 2 * len(kinds[kind]) <= len(main)
                              for kind in kinds if kind != epochs)
             exact = anchored(regex, main, others) if are_others else None
+            own = None if exact else of_own_kind(name, regex, kinds, epochs)
+            if own:
+                exact, main, of_part = own[0], own[1], of_part or (own[0], own[2])
             if exact is None:
                 self.notes[name] = (f"each line that the expression of {name} finds is an iteration, "
                                     f"'{main[0].strip()[:60]}' and '{others[0].strip()[:60]}'")

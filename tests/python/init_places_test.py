@@ -62,6 +62,14 @@ class Places(unittest.TestCase):
                 with self.subTest(other):
                     self.assertEqual((answer.metric in ("auroc", "f1"), answer.values), (True, ["0.25", "0.5"]))
 
+    def test_of_lines_of_a_log_in_the_same_words_that_of_the_validation_and_of_the_measure_is_read(self):
+        for training, validation in (("Training:   loss=0.{e} acc=0.9", "Validation: loss=0.5 acc=0.{e}"), ("[train] loss=0.{e} acc=0.9", "[test] loss=0.5 acc=0.{e}"),
+                                     ("loss on validation: 0.9", "accuracy on validation: 0.{e}")):
+            answer = Answer("x = 1\n", "".join((training + "\n" + validation + "\n").format(e=e) for e in (1, 2, 3)))
+            with self.subTest(validation):
+                self.assertEqual((answer.mode, answer.values, len(answer.to_do)), ("max", ["0.1", "0.2", "0.3"], 2), answer.to_do)
+                self.assertIn("max_t: 3,", answer.space)
+
     def test_in_a_log_the_threshold_at_which_a_measure_is_taken_is_no_value(self):
         line = " Average Precision  (AP) @[ IoU={} | area=   all | maxDets=100 ] = 0.{}1\n"
         log = "".join(line.format("0.50:0.95", e) + line.format("0.50     ", e + 5) + line.format("0.75     ", e + 2) for e in (1, 2, 3))
