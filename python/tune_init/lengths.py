@@ -142,7 +142,9 @@ class Lengths:
             return self.turns_of_while(loop)
         over = iterated(loop)
         if isinstance(over, (ast.List, ast.Tuple)):
-            return 1 if all(isinstance(getattr(e, "value", None), str) for e in over.elts) else len(over.elts)  # One of ("train", "val") is read.
+            # Of ("train", "val") and of [("train", a), ("val", b)] one is read.
+            firsts = [e.elts[0] if isinstance(e, ast.Tuple) and e.elts else e for e in over.elts]
+            return 1 if all(isinstance(getattr(e, "value", None), str) for e in firsts) else len(over.elts)
         if not isinstance(over, ast.Call) or dotted(over.func).split(".")[-1] not in RANGES or not 1 <= len(over.args) <= 3:
             return None
         known = [self.values.of(a) for a in over.args]
@@ -201,8 +203,19 @@ def of_names(values):
     for names, unit in ((EPOCHS, "epochs"), (ROUNDS, "rounds")):
         found = {values.named(name, 0) for name in names} - {None}
         if found:
-            return (found.pop(), unit) if len(found) == 1 else None
+            count = found.pop()
+            count = printed_of_rounds(count, values) if unit == "rounds" else count
+            return (count, unit) if not found and count > 1 else None
     return None
+
+
+def printed_of_rounds(count, values):
+    """Of how many rounds XGBoost prints a line: with verbose=50 of each fiftieth and of the last."""
+    calls = [{k.arg: k.value for k in n.keywords} for n in values.nodes if isinstance(n, ast.Call)]
+    given = [w.get("verbose", w.get("verbose_eval")) for w in calls if set(w) & {"evals", "eval_set"}]
+    steps = {node.value for node in given if isinstance(node, ast.Constant) and type(node.value) is int and node.value > 1}
+    step = steps.pop() if len(steps) == 1 else 1
+    return -(-count // step) + ((count - 1) % step != 0)
 
 
 def length_by_options(options):

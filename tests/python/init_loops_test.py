@@ -390,5 +390,17 @@ class Splits(unittest.TestCase):
                             for t in Answer("x = 1\n", log).to_do))
 
 
+class Lengths(unittest.TestCase):
+    def test_of_a_loop_over_the_parts_of_the_data_one_is_counted(self):
+        loop = "    for name, x in [('train', 0.3), ('valid', 0.2), ('test', 0.1)]:\n        print(f'{name} acc {x}')\n"
+        self.assertIn("max_t: 3,", space_of("for epoch in range(3):\n" + loop))
+
+    def test_rounds_that_xgboost_does_not_print_are_not_counted(self):
+        for fit, count in (("verbose=50", 11), ("verbose=True", 500), ("verbose=499", 2)):
+            space = space_of("from xgboost import XGBClassifier\nm = XGBClassifier(n_estimators=500, eval_metric='mlogloss')\n"
+                             f"m.fit(x, y, eval_set=[(X_val, y_val)], {fit})\n")
+            self.assertIn(f"max_t: {count},", space)
+
+
 if __name__ == "__main__":
     unittest.main()
