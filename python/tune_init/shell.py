@@ -20,7 +20,7 @@ ARM_BEGIN = r"(?:^|;;|\bin\b)[ \t]*\(?"  # All of a `case` may stand in one line
 ARM = re.compile(ARM_BEGIN + r"((?:[\"']?-{1,2}[\w-]+=?[\"']?\*?[ \t]*\|?[ \t]*)+)\)(.*?)(?=;;|\besac\b)", re.M | re.S)
 GETOPTS = re.compile(r"\bgetopts\s+[\"']?:?([\w:]+)[\"']?\s+(\w+)")
 SHORT_ARM = re.compile(ARM_BEGIN + r"[\"']?(\w)[\"']?\)(.*?)(?=;;|\besac\b)", re.M | re.S)
-PYTHON = re.compile(r"^[^#\n]*\bpython[\d.]*\s+(?:-\w+\s+)*(\S+\.py)\b(.*(?:\\\n.*)*)", re.M)
+PYTHON = re.compile(r"^[^#\n]*\bpython[\d.]*\s+(?:-\w+\s+)*(\S+\.py)\b((?:\\\n|[^\n])*)", re.M)
 
 
 def without_bodies(text):
@@ -175,7 +175,8 @@ class Script:
         self.options = list(unique.values())
         self.fixed = list(fixed_names(self.text, self.assigned, self.options))
         # The Python scripts that it starts: path, whether "$@" is passed on, and the rest of the line.
-        self.started = [(path, '"$@"' in rest or "$*" in rest, rest) for path, rest in PYTHON.findall(source)]
+        started = [(path, rest.replace("\\\n", " ")) for path, rest in PYTHON.findall(source)]
+        self.started = [(path, '"$@"' in rest or "$*" in rest, rest) for path, rest in started]
         self.lines = list(lines_of(source))
         sourced = re.search(r"^[ \t]*(?:source|\.)[ \t]+(\S+)", self.text, re.M)
         self.sourced = sourced.group(1).strip("\"'") if sourced else None

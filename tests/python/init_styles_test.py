@@ -59,6 +59,13 @@ class Options(unittest.TestCase):
         self.assertNotIn("printed once", space)
         self.assertIn("is printed once", init("main.py", script.split("for epoch")[0] + "evaluate(y)\n", [("engine.py", engine)]))
 
+    def test_a_command_of_several_lines_in_a_shell_script_is_read_to_its_end(self):
+        script = ("import argparse\np = argparse.ArgumentParser()\np.add_argument('--epochs', type=int, default=3)\n"
+                  "p.add_argument('--lr', type=float, default=0.1)\np.add_argument('--dropout', type=float, default=0.1)\n" + LOOP)
+        files = [("fit.py", script)]
+        self.expect('python fit.py \\\n    --epochs 10 \\\n    "$@"\n', '--lr, "{lr}", --dropout, "{dropout}"', files=files, name="train.sh")
+        self.expect('python fit.py "$@" \\\n    --lr 0.01 --epochs 10\n', '--dropout, "{dropout}"', files=files, name="train.sh")
+
     def test_what_typer_and_click_need_no_word_for(self):
         text = "import typer\ndef main(ctx: typer.Context, data: str, lr: float = 0.1):\n" + BODY + "typer.run(main)\n"
         self.expect(text, 'DATA, --lr, "{lr}"')
