@@ -309,7 +309,7 @@ def space_lines(space):
         yield from unsure_lines(space.unsure)
     if space.seeds:
         yield f"  # {', '.join(space.seeds)}: each trial has its own, {{tune.seed}}"
-    yield from (f"  # {text}" for text in space.unseen)
+    yield from (f"  # {printable(text)}" for text in space.unseen)
     if space.moved:
         yield "  # in the trial's own folder: " + ", ".join(space.moved)
 
@@ -340,7 +340,7 @@ def lines_of_file(script, command, space, metrics, main, log):
     yield f"# Made by `tune init {script}`. Look it over, then: tune run --dry-run, --try-one, tune run."
     doubts = [log.notes[main.name]] if log and main and main.name in log.notes else []
     for note in space.notes + doubts + (main.doubts + bar_notes(main) if main else []):
-        yield f"# TO DO: {note}."
+        yield f"# TO DO: {printable(note)}."
     yield f"name: {quoted(name_of_sweep(script))}"
     yield from trainable_lines(script, command, space, metrics, main, log)
     main_name = main.name if main else "val_accuracy"

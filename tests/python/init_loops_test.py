@@ -390,6 +390,15 @@ class Splits(unittest.TestCase):
                             for t in Answer("x = 1\n", log).to_do))
 
 
+class TextsOfSeveralLines(unittest.TestCase):
+    def test_what_is_told_of_a_text_of_several_lines_stands_in_one(self):
+        space = space_of("for epoch in range(5): print(f'Pretrain epoch {epoch}\\n  loss {epoch:.3f}  acc {epoch:.3f}')\n"
+                         "for epoch in range(5): print(f'Finetune epoch {epoch}\\n  loss {epoch:.3f}, acc {epoch:.3f}')\n")
+        self.assertIn("or begin it as 'Finetune epoch 1   loss 1", space)
+        for line in space.splitlines():
+            self.assertRegex(line, r"^ *(?:#|[\w-]+:)")
+
+
 class Lengths(unittest.TestCase):
     def test_of_a_loop_over_the_parts_of_the_data_one_is_counted(self):
         loop = "    for name, x in [('train', 0.3), ('valid', 0.2), ('test', 0.1)]:\n        print(f'{name} acc {x}')\n"
