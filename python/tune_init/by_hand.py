@@ -5,6 +5,7 @@ import re
 
 from domains import is_usual
 from options import Option, dotted, kind_of, literal, name_of, number_or_text, with_gaps_filled
+from subcommands import PREFERRED
 
 
 def index_of(node):
@@ -50,6 +51,33 @@ def from_argv(tree, constants):
     return with_gaps_filled(found)
 
 
+def usage_of(text):
+    """The words of docopt's usage, without the program's: of the line that trains, else of the first. What stands in brackets is left out."""
+    lines = re.search(r"usage:[ \t]*\n?((?:[ \t]*\S[^\n]*\n?)*)", text, re.I).group(1).splitlines()
+    lines = [re.sub(r"\[[^\[\]]*\]|\([^()]*\)", " ", re.sub(r"\[[^\[\]]*\]", " ", line)).split()[1:] for line in lines]
+    return next((words for words in lines if set(words) & set(PREFERRED)), lines[0] if lines else [])
+
+
+def add_usage(options, words):
+    """Adds the commands and the positional words, and marks the options without which docopt shows its usage."""
+    by_flag, places = {o.flag: o for o in options}, []
+    for i, word in enumerate(words):
+        flag, name = re.split(r"[= ]", word)[0], word.strip("<>.")
+        if word.startswith("-"):
+            if flag in by_flag and not by_flag[flag].is_switch:
+                by_flag[flag].is_required = by_flag[flag].default is None
+        elif i and words[i - 1] in by_flag and not by_flag[words[i - 1]].is_switch or not re.fullmatch(r"[\w-]+", name):
+            continue  # The value of "--lr <lr>".
+        else:
+            option = Option(name_of(name).lower())
+            if word.startswith("<") or name.isupper():
+                option.is_required = True
+            else:
+                option.word = name
+            places.append(option)
+    return places + options
+
+
 def from_docopt(tree, source):
     """--lr=<x>  The rate [default: 0.1]."""
     text = ast.get_docstring(tree) or ""
@@ -66,7 +94,7 @@ def from_docopt(tree, source):
         option.is_switch = value is None
         option.kind = "bool" if value is None else option.kind
         options.append(option)
-    return options
+    return add_usage(options, usage_of(text))
 
 
 def fixed_values(tree):

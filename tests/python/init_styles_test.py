@@ -274,6 +274,14 @@ def main(cfg):
                "from docopt import docopt\nargs = docopt(__doc__)\nlr = float(args['--lr'])\n" + LOOP
         self.expect(text, '--lr, "{lr}", --hidden, "{hidden}", ["{relu_flag}"]')
 
+    def test_what_the_usage_of_docopt_requires_stands_in_the_command(self):
+        def text(usage):
+            return (f'"""Train.\n\nUsage:\n{usage}\nOptions:\n  --out=<dir>   Where.\n  --lr=<x>      The rate [default: 0.1].\n"""\n'
+                    "from docopt import docopt\nargs = docopt(__doc__)\n" + LOOP)
+        space = self.expect(text("  t.py [options] <data>\n  t.py (-h | --help)\n"), 'DATA, --lr, "{lr}"')
+        self.assertIn("# TO DO: data is needed: write its value for DATA in the command.", space)
+        self.expect(text("  t.py eval <ckpt>\n  t.py train FILES... --out=<dir> --lr <x> [<more>]\n"), 'train, FILES, --out, OUT, --lr, "{lr}"')
+
     def test_arguments_that_are_read_by_hand(self):
         text = "import sys\ndata = sys.argv[1]\nlr = float(sys.argv[2])\n" \
                "hidden = int(sys.argv[3]) if len(sys.argv) > 3 else 64\n" + LOOP
