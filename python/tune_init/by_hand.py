@@ -34,12 +34,22 @@ def fallbacks(tree):
     return {name: value for h in handlers for statement in h.body for name, value in named_values(statement)}
 
 
+def given_above(name, statement, assigned):
+    """The value of LR = 0.1 above `if len(sys.argv) > 1: LR = float(sys.argv[1])`."""
+    values = [(line, value) for line, value in assigned.get(name, []) if line < statement.lineno and isinstance(value, ast.Constant)]
+    return max(values, key=lambda found: found[0])[1] if values else None
+
+
 def from_argv(tree, constants):
     """lr = float(sys.argv[1]) if len(sys.argv) > 1 else 0.1"""
-    found, without = {}, fallbacks(tree)
+    found, without, assigned = {}, fallbacks(tree), {}
+    for statement in ast.walk(tree):
+        for name, value in named_values(statement):
+            assigned.setdefault(name, []).append((statement.lineno, value))
     for statement in ast.walk(tree):
         for target, value in named_values(statement):
-            default = literal(value.orelse if isinstance(value, ast.IfExp) else without.get(target), constants)[1]
+            instead = without.get(target) or given_above(target, statement, assigned)
+            default = literal(value.orelse if isinstance(value, ast.IfExp) else instead, constants)[1]
             kinds = [dotted(n.func) for n in ast.walk(value) if isinstance(n, ast.Call) and dotted(n.func) in ("float", "int")]
             for node in ast.walk(value):
                 index = index_of(node)

@@ -144,6 +144,14 @@ class Places(unittest.TestCase):
                 "@dataclass\nclass State:\n    depth: int = 3\na = simple_parsing.parse(A)\nprint(f'val_acc {a.lr}')\n")
         self.assertEqual(command_of(space_of("t.py", text)), '[python3, t.py, --width, "{width}", --lr, "{lr}"]')
 
+    def test_the_default_of_a_word_may_stand_above_the_line_that_reads_it(self):
+        space = space_of("t.py", "import sys\nLR = 0.1\nDEPTH = 5\nif len(sys.argv) > 1:\n    LR = float(sys.argv[1])\nif len(sys.argv) > 2:\n"
+                         "    DEPTH = int(sys.argv[2])\nfor epoch in range(2):\n    print(f'epoch {epoch} val_acc {LR * DEPTH}')\n")
+        self.assertEqual(command_of(space), '[python3, t.py, "{lr}", "{depth}"]')
+        self.assertIn("  lr: {loguniform: [0.01, 1.0]} ", space)
+        self.assertIn("  depth: {randint: [2, 11]} ", space)
+        self.assertNotIn("TO DO", space)
+
     def test_a_given_command_names_its_script_in_any_way(self):
         text = ARGPARSE + "p.add_argument('--lr', type=float, default=0.1)" + GOT
         for given in ("python3 ./t.py", "python3 /home/me/t.py", "python3 -m t", "torchrun -m pkg.t"):
