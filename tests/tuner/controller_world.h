@@ -1,6 +1,5 @@
 // A small world around the controller: workers that keep the books of messages.h (queue, idle
-// places), trials that follow a closed form, and a log of everything that was committed. One
-// thread, no time but the test's.
+// places), trials by a closed form, and a log of what was committed. One thread, the test's time.
 #pragma once
 
 #include <algorithm>
@@ -98,8 +97,7 @@ class ControllerWorld {
     return t;
   }
 
-  // As after the death of the tuner: a fresh controller is given the journal, where the database
-  // lies elsewhere now.
+  // As after the tuner's death: a fresh one is given the journal, of a database that was moved.
   void Recover() {
     controller_ = MakeController(spec_, "/moved/sweep", make_scheduler_, decision_version_);
     controller_->RestoreSuggestions({configurations.begin(), configurations.end()});

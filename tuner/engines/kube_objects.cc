@@ -85,8 +85,8 @@ Value PodSpec(const PoolSpec& pool, const std::string& name, const std::string& 
         List({Map({{"name", kJoinVolume}, {"mountPath", kTokenFolder}, {"readOnly", true}})})}});
   // Its files belong to root, and the image's user may be another one. Nobody else is in the pod.
   constexpr int64_t kAllRead = 0444;
-  Value volume = Map({{"name", kJoinVolume},
-                      {"secret", Map({{"secretName", name}, {"defaultMode", kAllRead}})}});
+  Value volume = Map(
+      {{"name", kJoinVolume}, {"secret", Map({{"secretName", name}, {"defaultMode", kAllRead}})}});
   return Map({{"restartPolicy", "Never"},
               {"terminationGracePeriodSeconds", pool.kubernetes->grace.us / 1'000'000},
               {"automountServiceAccountToken", false},
