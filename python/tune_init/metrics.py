@@ -104,7 +104,13 @@ def metrics_of_source(tree, source, called=()):
     return metrics
 
 
+def says_not_finite(line):
+    """Whether it is the line of a run that diverged, as "loss: nan": the metric's own, read as its others are."""
+    return None not in line.parts and re.search(r"[:=]\s*[-+]?(?:nan|inf|infinity)\b", "".join(line.parts), re.I) is not None
+
+
 def metrics_of_lines(lines, source, more=()):
+    lines = [line for line in lines if not says_not_finite(line)]
     metrics = {}
     for is_wanted in (is_metric, lambda name: is_metric("_".join(w for w in words_of(name) if w not in ENDS)), is_unknown_of_part):
         for line in sorted(lines, key=precedence):

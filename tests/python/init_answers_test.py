@@ -107,6 +107,12 @@ class Measures(unittest.TestCase):
                         self.assertEqual((answer.mode, answer.values), (mode, ["0.25", "0.5"]))
                         self.assertFalse(any("right direction" in t for t in answer.to_do), answer.to_do)
 
+    def test_a_value_written_out_for_a_run_that_diverged_is_the_same_measures(self):
+        for told in ("nan", "inf", "-Infinity", "NaN\\n"):
+            answer = Answer('for x in (0.5, 0.25):\n    if x > 1:\n'
+                            f'        print("val_loss: {told}")\n        break\n    print(f"val_loss: {{x:.4f}}")\n')
+            self.assertEqual((answer.metric, answer.mode, answer.values), ("val_loss", "min", ["0.5000", "0.2500"]), told)
+
     def test_a_word_within_another_is_no_measure(self):
         for name in ("safari", "hr", "dicey", "mapped", "meteorology", "cerium", "r"):
             self.assertIn("what it prints is not known", space_of(f'x = 1\nprint(f"{name}: {{x}}")\n'), name)
