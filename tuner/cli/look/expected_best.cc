@@ -73,7 +73,7 @@ Result<ExpectedBest> FindExpectedBest(Database& database, const FoundSweep& swee
   }
   // A loss is the value, or its negative.
   const auto value = [&](double loss) { return AsLoss(loss, sweep.direction()); };
-  const auto [low, high] = std::minmax(value(expected[best].low), value(expected[best].high));
+  const auto [low, high] = std::minmax({value(expected[best].low), value(expected[best].high)});
   return ExpectedBest{trials[best].number, value(expected[best].middle), low, high, trials.size()};
 }
 
