@@ -412,7 +412,7 @@ TEST_F(BackupTest, CopiesWhatProgramsLeftInTheirTrialsFolders) {
   EXPECT_EQ(answer.err, "");
   EXPECT_THAT(FilesBelow(copies_),
               ElementsAre("s/0/attempt_1.log", "s/0/checkpoint_000002/weights", "s/3/latest",
-                          "s/3/model/checkpoint_000001/weights", "s/3/results.csv", "s/tuner.log"));
+                          "s/3/model/checkpoint_000001/weights", "s/3/results.csv"));
   EXPECT_EQ(fs::read_symlink(copies_ + "/s/3/latest"), "results.csv");
   EXPECT_EQ(ReadText(copies_ + "/s/3/results.csv"), "a,b\n");
   EXPECT_TRUE(fs::is_directory(copies_ + "/s/3/empty"));
