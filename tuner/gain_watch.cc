@@ -28,8 +28,8 @@ void GainWatch::OnTrialEnded(TrialNumber trial, const LossPoint& losses, double 
 }
 
 std::string GainWatch::HowToGoOn(const std::string& sweep, int64_t samples) {
-  return "no more begin. To go on: tune resume " + sweep + " --samples N, with N above " +
-         std::to_string(samples);
+  return "no more begin. To go on: tune resume " + sweep + " --samples " +
+         (samples < 0 ? "-1" : "N, with N above " + std::to_string(samples));
 }
 
 }  // namespace tune

@@ -85,7 +85,7 @@ Result<std::vector<std::string>> HeadSweeps::Resume(const StoredExperiment& expe
                                                     const ControlRequest& request) {
   const bool is_over = experiment.status == ExperimentStatus::kFinished ||
                        experiment.status == ExperimentStatus::kStopped;
-  const bool extends = request.samples && IsMore(*request.samples, experiment.samples);
+  const bool extends = Extends(request.samples, experiment.samples);
   if (is_over && !request.samples && !request.errored) {
     return FailedPrecondition("sweep " + experiment.name +
                               " is over; nothing to resume (--samples N extends it, --errored "

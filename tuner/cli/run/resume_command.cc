@@ -278,7 +278,8 @@ int Resume(const ResumeOptions& options, Background* background) {
   if (!store.ok()) return Complain(store.status());
   const Result<StoredExperiment> experiment = FindToResume(options, **store);
   if (!experiment.ok()) return Complain(experiment.status());
-  const bool has_other_total = options.samples && *options.samples != experiment->samples;
+  const bool has_other_total = options.samples && (*options.samples != experiment->samples ||
+                                                   Extends(options.samples, experiment->samples));
   const bool may_change = !options.space_path.empty() || !options.overrides.empty();
   if (IsOver(*experiment) && !has_other_total && !options.errored && !may_change) {
     CleanUp(options, *experiment, clock.Now());  // It may have been killed after its last commit.
@@ -299,7 +300,8 @@ int Resume(const ResumeOptions& options, Background* background) {
     spec = *std::move(changed);
   }
   const int64_t total = options.samples.value_or(changes->samples);
-  const bool extends = IsMore(total, experiment->samples);
+  const bool extends =
+      IsMore(total, experiment->samples) || Extends(options.samples, experiment->samples);
   if (options.samples || extends) {
     const Status s = CheckNewTotal(total, *experiment, recovered->controller->options());
     if (!s.ok()) return Complain(s);
@@ -370,7 +372,8 @@ Status CheckForHead(const ResumeOptions& options) {
 Result<bool> HasNothingToResume(const ResumeOptions& options, const FoundSweep& sweep,
                                 Database& database) {
   const bool is_over = sweep.status == "FINISHED" || sweep.status == "STOPPED";
-  if (!is_over || (options.samples && *options.samples != sweep.samples)) return false;
+  const bool has_other_total = options.samples && *options.samples != sweep.samples;
+  if (!is_over || has_other_total || Extends(options.samples, sweep.samples)) return false;
   if (!options.errored) return true;
   TUNE_ASSIGN_OR_RETURN(
       const KeptStatement failed,

@@ -146,6 +146,10 @@ bool IsMore(int64_t samples, int64_t others) {
   return samples != others && (samples < 0 || (others >= 0 && samples > others));
 }
 
+bool Extends(std::optional<int64_t> samples, int64_t present) {
+  return samples && (IsMore(*samples, present) || (*samples < 0 && present < 0));
+}
+
 Status CheckNewTotal(int64_t samples, const StoredExperiment& experiment,
                      const ControllerOptions& sweep) {
   const std::string read = "--samples: read " + std::to_string(samples);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,9 @@ Result<std::vector<Event>> KnownAtStart(const ExperimentSpec& spec, int64_t last
 
 // Whether a sweep of `samples` trials is longer than one of `others`; -1 has no end.
 bool IsMore(int64_t samples, int64_t others);
+// Whether --samples makes the sweep go on; one without an end, which `until` has ended, by -1
+// again.
+bool Extends(std::optional<int64_t> samples, int64_t present);
 
 // The new total of `tune resume --samples`: by the rules of the file, and not below the present
 // one.
