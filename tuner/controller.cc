@@ -107,7 +107,7 @@ Duration Controller::heartbeat() const {
 Transition Controller::Follow(ExperimentId id, const std::vector<SweepEvent>& stream) {
   OpenSweep& open = At(id);
   for (const SweepEvent& event : stream) {
-    open.sweep.Replay(event);
+    open.sweep.Apply(event);
     open.sweep.TakeWishes();  // They were heard.
   }
   open.sweep.CheckInvariants();

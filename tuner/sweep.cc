@@ -23,7 +23,6 @@ void Sweep::RestoreSuggestions(std::vector<std::pair<TrialNumber, Configuration>
   for (auto& [number, configuration] : suggestions) {
     suggestions_.emplace(number, std::move(configuration));
   }
-  has_stored_ = true;
 }
 
 bool Sweep::HasMoreToCreate() const {
@@ -36,13 +35,6 @@ TrialRecord* Sweep::Find(const std::optional<TrialNumber>& number) {
     return nullptr;
   }
   return &At(*number);
-}
-
-SweepAnswer Sweep::Replay(const SweepEvent& event) {
-  is_replay_ = has_stored_;
-  SweepAnswer answer = Apply(event);
-  is_replay_ = false;
-  return answer;
 }
 
 SweepAnswer Sweep::Apply(const SweepEvent& event) {

@@ -50,8 +50,7 @@ class Sweep {
 
   // ---- a step: its time, what happened, the time's limits, grants, the end
 
-  SweepAnswer Apply(const SweepEvent& event);   // The one way in,
-  SweepAnswer Replay(const SweepEvent& event);  // and the same for what was told in earlier lives.
+  SweepAnswer Apply(const SweepEvent& event);  // The one way in.
   bool has_wishes() const { return !wishes_.empty(); }
   std::vector<Wish> TakeWishes() { return std::exchange(wishes_, {}); }
   void Conclude();  // Rows of trials that were made or changed.
@@ -225,6 +224,7 @@ class Sweep {
   TrialRecord* CreateTrial();
   bool HasFoundEnough();
   void EndByRegret();
+  void FollowNoneMade();
   void PinCheckpoint(const TrialRecord& trial);
   void DropFromQueue(TrialRecord& trial);
   void DropLease(TrialRecord& trial);
@@ -263,7 +263,7 @@ class Sweep {
   std::set<TrialNumber> waiting_, paused_;
   std::set<std::pair<Instant, TrialNumber>> backing_off_;
   int64_t samples_ = 0, trial_count_max_ = 0;
-  bool has_stored_ = false, is_replay_ = false, space_exhausted_ = false,
+  bool space_exhausted_ = false,
        no_more_trials_said_ = false;  // To the scheduler.
   int64_t error_count_ = 0, max_concurrent_ = 0;
   AlikeFailures alike_failures_;  // Of this life of the sweep.

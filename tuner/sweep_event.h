@@ -54,6 +54,8 @@ struct NoticeHeeded {
 // after all. What it was granted, or a place in a worker's queue, follows.
 struct TrialTaken {
   std::optional<TrialNumber> waiting;
+  // There was none: known once it was answered, and what a replay goes by.
+  bool made_none = false;
 };
 struct Granted {
   TrialNumber trial;

@@ -10,7 +10,7 @@
 //        ["lost", trial, attempt, epoch, why, could_have_whole]  ["dropped", trial, attempt, epoch]
 //        ["away", worker]  ["back", from, to]  ["kept", lease, from]
 //        ["unsent", rank, from]  ["unknown", trial, attempt, epoch, worker]  ["left", name, news]
-//   ["K", trial] TrialTaken, -1 for a new one
+//   ["K", trial] TrialTaken, -1 for a new one; ["K", -1, 1] where there was none
 //   ["G", trial, rank, ...] Granted       ["Q", rank] GrantedAhead
 //        a rank is [lease, device_name, ends_seen], or, of the first of several,
 //        [lease, device_name, ends_seen, address], a lease
@@ -162,6 +162,7 @@ struct StreamEncoder {
   void operator()(const TrialTaken& event) const {
     AppendLetter('K', out);
     AppendTrial(event.waiting, out);
+    if (event.made_none) AppendField(1, out);
   }
   void operator()(const Granted& event) const {
     AppendLetter('G', out);
@@ -275,6 +276,12 @@ Granted ReadGranted(Fields& fields) {
   return event;
 }
 
+TrialTaken ReadTrialTaken(Fields& fields) {
+  TrialTaken event{fields.Trial()};
+  if (!fields.AtEnd()) event.made_none = fields.Int() == 1;
+  return event;
+}
+
 PlaceableSeen ReadPlaceableSeen(Fields& fields) {
   if (fields.AtEnd()) return PlaceableSeen{};
   return PlaceableSeen{false, fields.Text()};
@@ -316,7 +323,7 @@ std::optional<SweepEvent> ReadOwn(char letter, Fields& fields) {
     case 'H':
       return NoticeHeeded{ReadNotice(fields)};
     case 'K':
-      return TrialTaken{fields.Trial()};
+      return ReadTrialTaken(fields);
     case 'G':
       return ReadGranted(fields);
     case 'Q':

@@ -91,6 +91,7 @@ void Sweep::TakeOverClock(Duration gap) {
 // Nobody else was silent while we did not run. On a suspended machine no trial ran either.
 void Sweep::On(const TunerSlept& event) {
   const bool is_unseen = options_.decision_version >= 15;
+  if (is_unseen && life_start_) *life_start_ = *life_start_ + event.duration;
   for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks()) {
     TrialRecord& trial = At(ref.trial);
     trial.progress_at = trial.progress_at + event.duration;
@@ -118,6 +119,7 @@ void Sweep::On(const SamplesExtended& event) {
 
 void Sweep::On(const ErroredRetried&) {
   ForgetStop();
+  if (!sweep_over_ && !gain_.is_over()) ended_early_.clear();
   if (sweep_over_) return;  // They could not begin, and are left as they are.
   for (TrialRecord& trial : trials_) {
     if (trial.row.status != TrialStatus::kError || trial.lease) continue;

@@ -153,22 +153,25 @@ void Sweep::EndByRegret() {
       GainWatch::HowToGoOn(options_.name, samples_));
 }
 
+// In its own life no trial was made here. Why is not asked again: what a model expects may differ
+// in its last bits on another machine, or in another build.
+void Sweep::FollowNoneMade() {
+  if (options_.spec.regret_max && gain_.heeds_regret()) {
+    EndByRegret();
+  } else {
+    space_exhausted_ = true;
+  }
+}
+
 TrialRecord* Sweep::CreateTrial() {
   const TrialNumber number{static_cast<int64_t>(trials_.size())};
   if (!HasMoreToCreate()) return nullptr;
+  // Streams of older builds do not say where none was made, and the number may be a later trial's.
+  if (options_.decision_version < 15 && HasFoundEnough()) return nullptr;
   TrialRecord trial;
   if (const auto known = suggestions_.find(number); known != suggestions_.end()) {
     trial.configuration = known->second;
     searcher_->Restore(number, trial.configuration);
-  } else if (is_replay_) {
-    // None was made here. Why is not asked again: what a model expects may differ in its last bits
-    // on another machine, or in another build.
-    if (options_.spec.regret_max && gain_.heeds_regret()) {
-      EndByRegret();
-    } else {
-      space_exhausted_ = true;
-    }
-    return nullptr;
   } else {
     if (HasFoundEnough()) return nullptr;
     std::optional<Configuration> suggestion = searcher_->Suggest(number);

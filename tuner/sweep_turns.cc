@@ -105,6 +105,7 @@ int64_t Sweep::MayRunBesides() const {
 }
 
 void Sweep::On(const TrialTaken& event) {
+  if (event.made_none) return FollowNoneMade();
   TrialRecord* const trial = event.waiting ? &At(*event.waiting) : CreateTrial();
   if (trial == nullptr) return;
   trial->is_told_to_end = false;

@@ -57,6 +57,8 @@ SweepAnswer Switchboard::Tell(OpenSweep& sweep, SweepEvent event) {
   SweepAnswer answer = sweep.sweep.Apply(event);
   if (sweep.sweep.has_wishes()) wishing_.insert(sweep.id);
   if (answer.candidate) answer.candidate->sweep = sweep.id;
+  auto* const taken = std::get_if<TrialTaken>(&event);
+  if (taken != nullptr && !taken->waiting) taken->made_none = !answer.candidate;
   if (!IsLook(event) || answer.is_news) sweep.out.stream.push_back(std::move(event));
   Collect(sweep.out.actions, sweep.id);
   return answer;

@@ -227,10 +227,23 @@ TEST_F(ControllerLimits, TooLittleToBeGainedEndsTheSweep) {
     EXPECT_EQ(fresh->trials().size(), trial);
     EXPECT_FALSE(fresh->sweep().HasMoreToCreate());
   }
+  world_->has_ended = false;
   world_->Recover();
   EXPECT_FALSE(world_->controller().sweep().HasMoreToCreate());
-  world_->Apply({SamplesExtended{600}});
+  world_->Apply({TunerRestarted{}, SamplesExtended{600}});
   EXPECT_TRUE(world_->controller().sweep().HasMoreToCreate()) << "who asks for more gets it";
+  worker_ = world_->Join(1);
+  for (int more = 0; more < 3; ++more) {
+    const TrialNumber number{static_cast<int64_t>(trial++)};
+    Report(number.value, 1, {{"value", 0.5}}, true);
+    world_->Apply({world_->End(worker_, number, Outcome::kCompleted)});
+  }
+  // The first of them has the number of the trial that was not made.
+  const size_t count = world_->controller().trials().size();
+  EXPECT_EQ(count, trial + 1) << "one more runs";
+  world_->Recover();
+  EXPECT_EQ(world_->controller().trials().size(), count);
+  EXPECT_TRUE(world_->controller().sweep().HasMoreToCreate());
 }
 
 TEST_F(ControllerLimits, WhileNoTrialHasSucceededNothingIsKnownOfWhatMayBeGained) {
