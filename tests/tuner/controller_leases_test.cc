@@ -220,6 +220,19 @@ TEST(ControllerLeases, TheTimeInWhichTheTunerSleptIsNoTimeOfATrial) {
   EXPECT_TRUE(world.Running(worker).at(kFirst).told_to_die);
 }
 
+TEST(ControllerLeases, TheTimeInWhichTheTunerSleptIsNoTimeOfTheSweep) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(2);
+  spec.limits.sweep_time = Seconds(100);
+  ControllerWorld world(spec);
+  world.Join(1);
+  world.now = world.now + Seconds(86'410);
+  world.Apply({TunerSlept{Seconds(86'400)}, DeadlinePassed{}});
+  EXPECT_TRUE(world.controller().sweep().GivesOut());
+  world.now = world.now + Seconds(91);
+  world.Apply({DeadlinePassed{}});
+  EXPECT_FALSE(world.controller().sweep().GivesOut());
+}
+
 TEST(ControllerLeases, AWorkerThatNeverComesBackRanForNoLongerThanItsLease) {
   ExperimentSpec spec = ControllerWorld::MakeSpec(1);
   spec.limits.trial_time = Seconds(1000);

@@ -43,6 +43,7 @@ std::vector<SweepEvent> OneOfEach() {
           NoticeHeeded{WorkerLeft{"far", " is lost"}},
           TrialTaken{},
           TrialTaken{TrialNumber{12}},
+          TrialTaken{{}, /*made_none=*/true},
           Granted{TrialNumber{12}, {Rank(), GrantedRank{{next, {WorkerId{6}, 0, {}}, 0}, "", 0}}},
           GrantedAhead{Rank()},
           NoMoreTold{},
