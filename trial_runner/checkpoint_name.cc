@@ -1,9 +1,13 @@
 #include "trial_runner/checkpoint_name.h"
 
 #include <algorithm>
+#include <string>
+#include <system_error>
 
 namespace tune {
 namespace {
+
+constexpr std::string_view kUnfinished = ".tmp";
 
 // Takes them off the front; how many there were.
 size_t TakeDigits(std::string_view& text) {
@@ -17,7 +21,6 @@ size_t TakeDigits(std::string_view& text) {
 bool IsOwnCheckpoint(std::string_view name) {
   constexpr std::string_view kPrefix = "checkpoint_";
   constexpr size_t kDigitsMin = 6;
-  constexpr std::string_view kUnfinished = ".tmp";
   if (!name.starts_with(kPrefix)) return false;
   name.remove_prefix(kPrefix.size());
   if (TakeDigits(name) < kDigitsMin) return false;
@@ -28,6 +31,14 @@ bool IsOwnCheckpoint(std::string_view name) {
     if (TakeDigits(name) == 0) return false;
   }
   return name.empty();
+}
+
+bool IsOwnCheckpointAt(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  std::error_code error;
+  if (!IsOwnCheckpoint(name)) return false;
+  if (!std::filesystem::is_directory(std::filesystem::symlink_status(path, error))) return false;
+  return name.ends_with(kUnfinished) || std::filesystem::exists(path / "manifest.json", error);
 }
 
 }  // namespace tune

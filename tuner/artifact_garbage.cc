@@ -84,7 +84,7 @@ std::string WhyGarbageOfTrial(const FoundArtifact& found, const std::string& wit
   if (const char* const state = GivenUpAs(within, trial)) {
     return std::string("its checkpoint is ") + state;
   }
-  if (!found.is_folder || !IsOwnCheckpoint(within)) return std::string();
+  if (!found.is_folder || found.is_programs || !IsOwnCheckpoint(within)) return std::string();
   return within.ends_with(".tmp") ? "a checkpoint that was never finished"
                                   : "a checkpoint that no trial told of";
 }
@@ -201,6 +201,7 @@ Result<std::vector<FoundArtifact>> ListArtifacts(const std::string& artifacts_di
     const bool is_checkpoint =
         it.depth() > depth_of_trials && IsOwnCheckpoint(it->path().filename().string());
     if (is_checkpoint || it.depth() >= kListedDepthMax) it.disable_recursion_pending();
+    artifact.is_programs = is_checkpoint && artifact.is_folder && !IsOwnCheckpointAt(it->path());
     found.push_back(std::move(artifact));
   }
   if (error) return Cannot(top.string(), error);

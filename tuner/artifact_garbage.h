@@ -26,6 +26,7 @@ struct FoundArtifact {
   std::string path;
   bool is_folder = false;
   Instant modified;
+  bool is_programs = false;  // A folder that is called as a checkpoint of ours, and is none.
 };
 
 // A worker of another machine goes on for its lease when its tuner dies, and saves what it will

@@ -300,6 +300,22 @@ TEST_F(CarrierOfFiles, GoToTheTunerAndComeBackForALaterAttempt) {
   EXPECT_EQ(Read(other + "/plots/a.svg"), "<svg/>");
 }
 
+TEST_F(CarrierOfFiles, ThatAreCalledAsCheckpointsOfOursAreNamedInTheLog) {
+  Write(here() + "/checkpoint_000002", "the program's");
+  Write(here() + "/checkpoint_000003/weights", "the program's");
+  Write(here() + "/checkpoint_000004/manifest.json", "{}");
+  ASSERT_TRUE(SendAll());
+  EXPECT_FALSE(fs::exists(there_ + "/checkpoint_000002"));
+  const std::string said = Read(here() + "/attempt_1.log");
+  for (const std::string name : {"checkpoint_000002", "checkpoint_000003"}) {
+    EXPECT_NE(said.find(name), std::string::npos) << said;
+  }
+  EXPECT_EQ(said.find("checkpoint_000004"), std::string::npos) << said;
+  EXPECT_NE(said.find("did not go to the tuner: such names are for checkpoints of tune's own"),
+            std::string::npos)
+      << said;
+}
+
 TEST_F(CarrierOfFiles, ThatTheTunerDoesNotTakeArePutAsideAndTheLogSaysWhere) {
   Write(here() + "/model.pt", "weights");
   tuner_->Refuse(ResourceExhausted("the disk is full"));

@@ -201,6 +201,23 @@ TEST(ArtifactGarbage, ASocketGoesUnlessAnotherProcessHoldsTheDatabase) {
       << "a head listens before it has any sweep";
 }
 
+TEST(ArtifactGarbage, WhatAProgramCallsAsACheckpointOfOursIsItsOwn) {
+  TempFolder folder;
+  for (const std::string made :
+       {"checkpoint_000001", "checkpoint_000002", "checkpoint_000003.tmp"}) {
+    std::filesystem::create_directories(folder / ("s/0/" + made));
+  }
+  WriteText(folder / "s/0/checkpoint_000001/manifest.json", "{}");
+  WriteText(folder / "s/0/checkpoint_000004", "a file of the program's");
+  const auto found = ListArtifacts(folder.path());
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  std::vector<std::string> own;
+  for (const FoundArtifact& artifact : *found) {
+    if (artifact.is_programs) own.push_back(artifact.path);
+  }
+  EXPECT_THAT(own, ElementsAre("s/0/checkpoint_000002"));
+}
+
 TEST(ArtifactGarbage, TheListGoesDownToTheCheckpoints) {
   TempFolder folder;
   std::filesystem::create_directories(folder / "s/0/checkpoint_000001/inner");

@@ -68,6 +68,7 @@ class Housekeeping : public testing::Test {
                                    "/0/checkpoint_000003.tmp", "/3/checkpoint_000001"}) {
       fs::create_directories(artifacts_ + "/" + name + made);
       WriteText(artifacts_ + "/" + name + made + "/weights", "1234567890");
+      WriteText(artifacts_ + "/" + name + made + "/manifest.json", "");
     }
     WriteText(artifacts_ + "/" + name + "/0/attempt_1.log", "said\n");
   }
@@ -94,10 +95,11 @@ class Housekeeping : public testing::Test {
 
   // All that lies below the artifacts, with its folders.
   std::vector<std::string> Artifacts() const { return FilesBelow(artifacts_); }
+  // But for the empty files by which checkpoints are known.
   static std::vector<std::string> FilesBelow(const std::string& folder) {
     std::vector<std::string> paths;
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      if (entry.is_regular_file()) {
+      if (entry.is_regular_file() && entry.path().filename() != "manifest.json") {
         paths.push_back(entry.path().lexically_relative(folder).string());
       }
     }
@@ -372,6 +374,7 @@ class BackupTest : public Housekeeping {
     const std::string path = artifacts_ + "/s/0/checkpoint_00000" + std::to_string(iteration);
     fs::create_directories(path);
     WriteText(path + "/weights", "1234567890");
+    WriteText(path + "/manifest.json", "");
   }
   void RemoveCheckpoint(int64_t iteration) {
     fs::remove_all(artifacts_ + "/s/0/checkpoint_00000" + std::to_string(iteration));
@@ -400,6 +403,7 @@ TEST_F(BackupTest, CopiesTheDatabaseItsDurableCheckpointsAndTheLogs) {
 TEST_F(BackupTest, CopiesWhatProgramsLeftInTheirTrialsFolders) {
   const std::string trial = artifacts_ + "/s/3";
   fs::create_directories(trial + "/model/checkpoint_000001");
+  WriteText(trial + "/checkpoint_000007", "theirs");  // No folder, so none of ours.
   WriteText(trial + "/model/checkpoint_000001/weights", "of the program");
   WriteText(trial + "/results.csv", "a,b\n");
   fs::create_symlink("results.csv", trial + "/latest");
@@ -410,9 +414,10 @@ TEST_F(BackupTest, CopiesWhatProgramsLeftInTheirTrialsFolders) {
   const Answer answer = Backup(file_);
   EXPECT_EQ(answer.status, 0) << answer.err;
   EXPECT_EQ(answer.err, "");
-  EXPECT_THAT(FilesBelow(copies_),
-              ElementsAre("s/0/attempt_1.log", "s/0/checkpoint_000002/weights", "s/3/latest",
-                          "s/3/model/checkpoint_000001/weights", "s/3/results.csv"));
+  EXPECT_THAT(
+      FilesBelow(copies_),
+      ElementsAre("s/0/attempt_1.log", "s/0/checkpoint_000002/weights", "s/3/checkpoint_000007",
+                  "s/3/latest", "s/3/model/checkpoint_000001/weights", "s/3/results.csv"));
   EXPECT_EQ(fs::read_symlink(copies_ + "/s/3/latest"), "results.csv");
   EXPECT_EQ(ReadText(copies_ + "/s/3/results.csv"), "a,b\n");
   EXPECT_TRUE(fs::is_directory(copies_ + "/s/3/empty"));

@@ -11,6 +11,7 @@
 #include "core/posix/nameless_file.h"
 #include "core/posix/threads.h"
 #include "core/remove_tree.h"
+#include "trial_runner/checkpoint_name.h"
 #include "trial_runner/package/trial_files.h"
 
 namespace tune {
@@ -21,6 +22,23 @@ Status GivenUp() { return Unavailable("the worker needs it no longer"); }
 Status PutTrialFiles(CheckpointLink& link, const AttemptRef& ref, const FolderText& text,
                      const std::stop_token& stop) {
   return PutText(link, {ref, std::string(kTrialFiles), text.name()}, text, stop).status();
+}
+
+// What is called as a checkpoint of ours is not sent, whosever it is: said, where it is the
+// program's. Empty: there is none.
+std::string NoteOfLikeNamed(const std::string& folder) {
+  std::string names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (!IsOwnCheckpoint(name) || IsOwnCheckpointAt(it->path())) continue;
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  if (names.empty()) return "";
+  return "tune: " + names +
+         " did not go to the tuner: such names are for checkpoints of tune's own; "
+         "give it another one";
 }
 
 // Where the files lie that the tuner does not have, for the attempt's log.
@@ -96,14 +114,15 @@ Result<IncomingText> GetText(CheckpointLink& link, const AttemptRef& ref, const 
 
 std::string SendTrialFiles(CheckpointLink& link, const AttemptRef& ref, const std::string& folder,
                            bool began_without, const std::stop_token& stop) {
-  if (!HasTrialFiles(folder)) return "";
-  std::string note;
+  std::string note = NoteOfLikeNamed(folder);
+  if (!HasTrialFiles(folder)) return note;
   if (began_without) {
     const std::string name = "attempt_" + std::to_string(ref.attempt.value) + "_files";
     const Status put = PutTrialFilesApart(folder, name);
     if (!put.ok()) return KeptHere(ref, folder, put);
-    note = "tune: what this attempt left in its folder is at the tuner in " + name +
-           ", and takes the place of nothing that earlier ones left";
+    note += (note.empty() ? "" : "\n");
+    note += "tune: what this attempt left in its folder is at the tuner in " + name +
+            ", and takes the place of nothing that earlier ones left";
   }
   for (int wrong_count = 0;;) {
     const Result<FolderText> text = TextOfTrialFiles(folder);

@@ -291,7 +291,8 @@ class Backup {
   Status CopyFilesOfTrial(const std::string& folder) {
     TUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(folder));
     for (const std::string& name : names) {
-      const bool is_left_out = IsOwnCheckpoint(name) || name.starts_with(kTrialFilesIncoming);
+      const bool is_left_out =
+          IsOwnCheckpointAt(PathOf(folder + "/" + name)) || name.starts_with(kTrialFilesIncoming);
       if (!is_left_out) TUNE_RETURN_IF_ERROR(Copy(folder + "/" + name));
     }
     return OkStatus();

@@ -13,6 +13,7 @@
 #include "core/limits.h"
 #include "core/posix/nameless_file.h"
 #include "core/time.h"
+#include "trial_runner/checkpoint_name.h"
 #include "trial_runner/package/folder_text.h"
 #include "trial_runner/package/incoming_text.h"
 #include "trial_runner/package/trial_files.h"
@@ -58,7 +59,10 @@ std::vector<ListedFile> ListFiles(const fs::path& folder) {
   std::error_code error;
   fs::recursive_directory_iterator it(folder, error);
   for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
-    if (it.depth() == 0 && IsNoTrialFile(it->path().filename().string())) {
+    const std::string name = it->path().filename().string();
+    const bool is_ours =
+        IsOwnCheckpoint(name) ? IsOwnCheckpointAt(it->path()) : IsNoTrialFile(name);
+    if (it.depth() == 0 && is_ours) {
       it.disable_recursion_pending();
       continue;
     }
