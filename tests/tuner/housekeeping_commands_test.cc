@@ -525,6 +525,12 @@ TEST_F(BackupTest, WhatAKilledBackupLeftIsReplacedAndAFailedOneLeavesNothing) {
   WriteText(file_ + ".partial", "half");
   fs::create_directories(copies_ + ".partial/s/0/old");
   WriteText(copies_ + ".partial/s/0/old/x", "x");
+  const Answer refused = Backup(file_);
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr(copies_ + ".partial: holds what no backup left"));
+  EXPECT_EQ(ReadText(copies_ + ".partial/s/0/old/x"), "x");
+  EXPECT_EQ(ReadText(file_ + ".partial"), "half");
+  WriteText(copies_ + ".partial/.tune-backup", "");  // As one has that was killed.
   EXPECT_EQ(Backup(file_).status, 0);
   EXPECT_THAT(FilesBelow(copies_),
               ElementsAre("s/0/attempt_1.log", "s/0/checkpoint_000002/weights"));

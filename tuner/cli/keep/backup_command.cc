@@ -42,6 +42,7 @@ namespace fs = std::filesystem;
 
 constexpr int kRoundsMax = 20;  // Each copies only what the one before had not.
 constexpr char kPartial[] = ".partial";
+constexpr char kMark[] = "/.tune-backup";  // In the folder that is on its way.
 constexpr char kTunerLog[] = "tuner.log";  // Not copied: workers join with what stands in it.
 
 // A durable row of the copy.
@@ -131,6 +132,11 @@ class Backup {
     TUNE_RETURN_IF_ERROR(Check());  // Another may have ended just now.
     std::error_code error;
     const bool has_database = fs::exists(fs::symlink_status(partial_, error));
+    const bool is_marked = fs::exists(partial_dir_ + kMark, error);
+    if (!is_new && !is_marked && !fs::is_empty(partial_dir_, error)) {
+      return InvalidArgument(partial_dir_ +
+                             ": holds what no backup left; remove it, or name another file");
+    }
     if (is_new && has_database) {  // No backup's: it would have left the folder, too.
       return InvalidArgument(partial_ + ": is there already; remove it, or name another file");
     }
@@ -138,10 +144,11 @@ class Backup {
     fs::directory_iterator it(partial_dir_, error);
     for (; !error && it != fs::directory_iterator(); it.increment(error)) {
       std::error_code failed;
-      fs::remove_all(it->path(), failed);
+      if (it->path().string() != partial_dir_ + kMark) fs::remove_all(it->path(), failed);
       if (failed) return FromError(it->path(), failed);
     }
-    return error ? FromError(partial_dir_, error) : OkStatus();
+    if (error) return FromError(partial_dir_, error);
+    return WriteFileSynced(partial_dir_ + kMark, "");
   }
 
   // Nothing, once the folder has its name: another backup may have taken the partial one since.
@@ -369,6 +376,7 @@ class Backup {
     const FileDescriptor fd(open(partial_.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.is_open() || syncfs(fd.get()) != 0) return ErrnoStatus("cannot sync", partial_);
     std::error_code error;
+    fs::remove(partial_dir_ + kMark, error);
     const bool has_artifacts = !fs::is_empty(partial_dir_, error);
     if (has_artifacts) TUNE_RETURN_IF_ERROR(Rename(partial_dir_, target_dir_));
     const Status named = Rename(partial_, options_.file);
