@@ -222,6 +222,7 @@ RecordedCurves Recorded(int64_t count) {
     curve.iterations = {1, 2, 3};
     curve.seconds = {1, 1, 1};
     curve.values = {x, x, x};
+    curve.was_reported = {true, true, true};
   }
   return recorded;
 }
