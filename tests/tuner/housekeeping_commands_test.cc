@@ -37,6 +37,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
+// A checkpoint is known by it. As a folder it says nothing of what is in the checkpoint.
+constexpr char kManifest[] = "/manifest.json";
+
 class FixedClock final : public Clock {
  public:
   Instant Now() const override { return SampleTime(86'400); }
@@ -68,7 +71,7 @@ class Housekeeping : public testing::Test {
                                    "/0/checkpoint_000003.tmp", "/3/checkpoint_000001"}) {
       fs::create_directories(artifacts_ + "/" + name + made);
       WriteText(artifacts_ + "/" + name + made + "/weights", "1234567890");
-      WriteText(artifacts_ + "/" + name + made + "/manifest.json", "");
+      fs::create_directory(artifacts_ + "/" + name + made + kManifest);
     }
     WriteText(artifacts_ + "/" + name + "/0/attempt_1.log", "said\n");
   }
@@ -95,11 +98,10 @@ class Housekeeping : public testing::Test {
 
   // All that lies below the artifacts, with its folders.
   std::vector<std::string> Artifacts() const { return FilesBelow(artifacts_); }
-  // But for the empty files by which checkpoints are known.
   static std::vector<std::string> FilesBelow(const std::string& folder) {
     std::vector<std::string> paths;
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      if (entry.is_regular_file() && entry.path().filename() != "manifest.json") {
+      if (entry.is_regular_file()) {
         paths.push_back(entry.path().lexically_relative(folder).string());
       }
     }
@@ -374,7 +376,7 @@ class BackupTest : public Housekeeping {
     const std::string path = artifacts_ + "/s/0/checkpoint_00000" + std::to_string(iteration);
     fs::create_directories(path);
     WriteText(path + "/weights", "1234567890");
-    WriteText(path + "/manifest.json", "");
+    fs::create_directory(path + kManifest);
   }
   void RemoveCheckpoint(int64_t iteration) {
     fs::remove_all(artifacts_ + "/s/0/checkpoint_00000" + std::to_string(iteration));

@@ -272,14 +272,18 @@ bool HasOtherTime(const StoredExperiment& experiment, const ExperimentSpec& spec
          spec.limits.sweep_time != was.options().spec.limits.sweep_time;
 }
 
+// Another one than the sweep has, or without an end once more.
+bool HasOtherTotal(std::optional<int64_t> samples, int64_t present) {
+  return samples && (*samples != present || Extends(samples, present));
+}
+
 int Resume(const ResumeOptions& options, Background* background) {
   const RealClock clock;
   Result<std::unique_ptr<SqliteStore>> store = OpenToResume(options.db_path, clock.Now());
   if (!store.ok()) return Complain(store.status());
   const Result<StoredExperiment> experiment = FindToResume(options, **store);
   if (!experiment.ok()) return Complain(experiment.status());
-  const bool has_other_total = options.samples && (*options.samples != experiment->samples ||
-                                                   Extends(options.samples, experiment->samples));
+  const bool has_other_total = HasOtherTotal(options.samples, experiment->samples);
   const bool may_change = !options.space_path.empty() || !options.overrides.empty();
   if (IsOver(*experiment) && !has_other_total && !options.errored && !may_change) {
     CleanUp(options, *experiment, clock.Now());  // It may have been killed after its last commit.
@@ -300,8 +304,7 @@ int Resume(const ResumeOptions& options, Background* background) {
     spec = *std::move(changed);
   }
   const int64_t total = options.samples.value_or(changes->samples);
-  const bool extends =
-      IsMore(total, experiment->samples) || Extends(options.samples, experiment->samples);
+  const bool extends = IsMore(total, experiment->samples) || Extends(options.samples, total);
   if (options.samples || extends) {
     const Status s = CheckNewTotal(total, *experiment, recovered->controller->options());
     if (!s.ok()) return Complain(s);
@@ -372,8 +375,7 @@ Status CheckForHead(const ResumeOptions& options) {
 Result<bool> HasNothingToResume(const ResumeOptions& options, const FoundSweep& sweep,
                                 Database& database) {
   const bool is_over = sweep.status == "FINISHED" || sweep.status == "STOPPED";
-  const bool has_other_total = options.samples && *options.samples != sweep.samples;
-  if (!is_over || has_other_total || Extends(options.samples, sweep.samples)) return false;
+  if (!is_over || HasOtherTotal(options.samples, sweep.samples)) return false;
   if (!options.errored) return true;
   TUNE_ASSIGN_OR_RETURN(
       const KeptStatement failed,
