@@ -10,6 +10,7 @@
 
 #include "core/input_error.h"
 #include "core/json.h"
+#include "core/nearest_name.h"
 #include "search/autotuner_form.h"
 #include "search/domain.h"
 
@@ -164,6 +165,16 @@ std::optional<std::string> OwnFormOfCall(const std::string& text) {
   return "{" + name + ": [" + arguments + "]}";
 }
 
+// A domain whose name is mistyped, alone or with what may stand beside one: the reader says which.
+bool MayBeMistyped(const Value& map) {
+  std::vector<const MapEntry*> named;
+  for (const MapEntry& each : map.AsMap()) {
+    if (each.key != "when" && each.key != "guess" && each.key != "weights") named.push_back(&each);
+  }
+  if (named.size() != 1 || !named[0]->value.is_list()) return false;
+  return map.AsMap().size() == 1 || NearestName(named[0]->key, Domain::Names()).has_value();
+}
+
 Status RefuseEntry(const MapEntry& entry, const std::string& name) {
   const Value& value = entry.value;
   if (value.is_list()) {
@@ -190,9 +201,9 @@ Status RefuseEntry(const MapEntry& entry, const std::string& name) {
                          ", the form of another tool; expected " + *own +
                          " (nested constants of these names are written {const: ...})");
   }
+  if (MayBeMistyped(value)) return OkStatus();
   for (const MapEntry& nested : value.AsMap()) {
-    // A list beside one key may be a domain whose name is mistyped: the reader says which.
-    if (nested.key == "when" || (nested.value.is_list() && value.AsMap().size() == 1)) continue;
+    if (nested.key == "when") continue;
     TUNE_RETURN_IF_ERROR(RefuseEntry(nested, name + "/" + nested.key));
   }
   return OkStatus();
