@@ -253,9 +253,10 @@ TEST_F(ClusterTest, DownGivesBackAMachineThatAppearsAfterItsHeadWasKilled) {
   while (Called("delete").empty()) {
   }
   std::filesystem::remove(folder_ / "late");
-  EXPECT_TRUE(Succeeded(down.Wait()));
+  const ProgramResult ended = down.Wait();
+  EXPECT_TRUE(Succeeded(ended));
   EXPECT_THAT(cloud_.Machines(), IsEmpty());
-  EXPECT_THAT(Called("delete"), SizeIs(2)) << "before it appeared, and after";
+  EXPECT_THAT(Called("delete"), SizeIs(2)) << "before it appeared, and after: " << ended.err;
 }
 
 TEST_F(ClusterTest, UpThatHangsIsSaidAndCalledOffByDown) {

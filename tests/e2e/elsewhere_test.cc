@@ -286,7 +286,9 @@ TEST_F(Elsewhere, ADiskThatIsFullWhenAnAttemptBeginsIsTheWorkersFaultAndNotTheTr
 
 // As of a worker that was lost between a checkpoint that it had sent and the report of it.
 TEST_F(Elsewhere, ACheckpointThatNobodyToldOfGoesAtTheEndOfTheSweep) {
-  WriteScript("mkdir -p $TUNE_DIR/checkpoint_000099; tune report acc=0.5 --checkpoint run.sh\n");
+  WriteScript(
+      "mkdir -p $TUNE_DIR/checkpoint_000099; touch $TUNE_DIR/checkpoint_000099/manifest.json\n"
+      "tune report acc=0.5 --checkpoint run.sh\n");
   home_.Write("code/run.sh", "");
   Space();
   const auto tune = StartTuner();

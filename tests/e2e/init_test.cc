@@ -386,7 +386,7 @@ TEST_F(BeforeTheStart, TryOneTriesOneTrialOfAGridAndAsksNoSearchForWhatMayBeGain
   const std::string value = ReadAll(folder_ / "tried").substr(0, 1);
   EXPECT_EQ(ReadAll(folder_ / "tried"), value + "\n");
   EXPECT_THAT(tried.out, AllOf(HasSubstr("configuration: {\"x\":" + value + "}"),
-                               HasSubstr("acc = " + value + "   read on")));
+                               HasSubstr("acc = " + value + ".0   read on")));
   const ProgramResult learns =
       Run(Sweep("command: [./trial.sh, \"{x}\"], metrics: {acc: {regex: \"acc: {number}\"}}",
                 "samples: 4\nsearch: {algorithm: gp}\nuntil: {regret: 0.002}\n"),
