@@ -63,6 +63,7 @@ TEST(RemoteCommands, WhatIsWrittenLiesInAFolderOfTheCommands) {
                                    "/home/ada/plan.md"})
                    .ok());
   EXPECT_FALSE(CheckRemoteCommand({"plot", "a", "--", "--svg=/etc/x"}).ok());
+  EXPECT_TRUE(CheckRemoteCommand({"note", "a", "--", "a text"}).ok());
   for (const std::string word : {"-1/../../home/ada/x", "-!x", "- x", "--width=1"}) {
     EXPECT_THAT(CheckRemoteCommand({"export", "a", word, "--to", "csv"}).status().message(),
                 HasSubstr("expected [NAME] DIR --to FORM"))

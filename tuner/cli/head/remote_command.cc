@@ -115,8 +115,8 @@ Result<RemoteKind> CheckRemoteCommand(const std::vector<std::string>& arguments)
                            " works on a database of this machine, and not on a head elsewhere "
                            "(--head, TUNE_HEAD)");
   }
-  // The command may take a -- for an option's value, and read on.
-  if (IsAmong(arguments, "--")) {
+  // The command may take a -- for an option's value, and read on. A note writes no file.
+  if (name != "note" && IsAmong(arguments, "--")) {
     return InvalidArgument("tune " + name + ": expected no -- in a command of a head elsewhere");
   }
   for (const std::string& argument : arguments) {
