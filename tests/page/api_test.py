@@ -1041,7 +1041,7 @@ class ForClientsElsewhere(unittest.TestCase):
 
     def test_the_metrics_do_not_tell_of_a_job_as_of_the_sweep_that_runs(self):
         os.mkfifo(os.path.join(self.folder, "gate"))
-        subprocess.run([TUNE, "submit", "--name", "job", "--", "sh", "-c", "read line < gate"], cwd=self.folder, check=True, capture_output=True)
+        subprocess.run([TUNE, "submit", "--no-wait", "--name", "job", "--", "sh", "-c", "read line < gate"], cwd=self.folder, check=True, capture_output=True)
         deadline = time.monotonic() + 60
         while 'tune_trials{state="RUNNING"} 1' not in (told := self.page.ask("/metrics")[1].decode()):
             self.assertLess(time.monotonic(), deadline, told)
