@@ -57,6 +57,7 @@ delete)
   echo "delete $2" >>calls
   [ -e vms/$2.pid ] && kill -9 -$(cat vms/$2.pid) 2>/dev/null
   rm -f vms/$2 vms/$2.pid vms/$2.log
+  echo "deleted $2" >>calls
   ;;
 list)
   [ -e fail ] && { cat fail >&2; exit 1; }
