@@ -329,9 +329,8 @@ TEST_F(RemoteHead, AHeadThatBeginsGivesUpAJobWhoseFolderIsNoLongerKept) {
   EXPECT_THAT(Ask({"jobs", "--format", "csv"}).out, HasSubstr("\ntrain,FAILED,can_never_run,"));
   const ProgramResult waited = Ask({"wait", "train"});
   EXPECT_EQ(waited.exit_status, 3);
-  EXPECT_THAT(Ask({"status", "train"}).out,
-              HasSubstr("the folder of train, which was submitted from another "
-                        "machine, is no longer kept; submit it there again"));
+  EXPECT_THAT(waited.out, HasSubstr("the folder of train, which was submitted from another "
+                                    "machine, is no longer kept; submit it there again"));
 }
 
 TEST_F(RemoteHead, AJobStaysAJobAndWhatIsSubmittedAgainKeepsItsName) {
