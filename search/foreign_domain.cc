@@ -165,16 +165,6 @@ std::optional<std::string> OwnFormOfCall(const std::string& text) {
   return "{" + name + ": [" + arguments + "]}";
 }
 
-// A domain whose name is mistyped, alone or with what may stand beside one: the reader says which.
-bool MayBeMistyped(const Value& map) {
-  std::vector<const MapEntry*> named;
-  for (const MapEntry& each : map.AsMap()) {
-    if (each.key != "when" && each.key != "guess" && each.key != "weights") named.push_back(&each);
-  }
-  if (named.size() != 1 || !named[0]->value.is_list()) return false;
-  return map.AsMap().size() == 1 || NearestName(named[0]->key, Domain::Names()).has_value();
-}
-
 Status RefuseEntry(const MapEntry& entry, const std::string& name) {
   const Value& value = entry.value;
   if (value.is_list()) {
@@ -201,7 +191,7 @@ Status RefuseEntry(const MapEntry& entry, const std::string& name) {
                          ", the form of another tool; expected " + *own +
                          " (nested constants of these names are written {const: ...})");
   }
-  if (MayBeMistyped(value)) return OkStatus();
+  if (MistypedDomain(value) != nullptr) return OkStatus();  // The reader of the space says so.
   for (const MapEntry& nested : value.AsMap()) {
     if (nested.key == "when") continue;
     TUNE_RETURN_IF_ERROR(RefuseEntry(nested, name + "/" + nested.key));
@@ -210,6 +200,22 @@ Status RefuseEntry(const MapEntry& entry, const std::string& name) {
 }
 
 }  // namespace
+
+const MapEntry* MistypedDomain(const Value& map) {
+  std::vector<const MapEntry*> keys;
+  for (const MapEntry& each : map.AsMap()) {
+    if (each.key != "when") keys.push_back(&each);
+  }
+  if (keys.size() > 1) {
+    std::erase_if(keys, [](const MapEntry* each) { return each->key == "guess"; });
+  }
+  if (keys.size() > 1) {
+    // Of a model's layers and weights both may be parameters.
+    std::erase_if(keys, [](const MapEntry* each) { return each->key == "weights"; });
+    if (keys.size() == 1 && !NearestName(keys[0]->key, Domain::Names())) return nullptr;
+  }
+  return keys.size() == 1 && keys[0]->value.is_list() ? keys[0] : nullptr;
+}
 
 Status RefuseForeignDomains(const Value& space) {
   if (!space.is_map()) return OkStatus();

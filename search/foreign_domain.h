@@ -11,6 +11,10 @@
 
 namespace tune {
 
+// The key of a map that looks like a domain with a mistyped name: one with a list, alone or with
+// what may stand beside a domain (`when`, `guess`, `weights`). Null: there is none.
+const MapEntry* MistypedDomain(const Value& map);
+
 // `space`: the map of parameters. The error has the place, what was read and what to write.
 Status RefuseForeignDomains(const Value& space);
 

@@ -8,6 +8,7 @@
 #include "core/limits.h"
 #include "core/nearest_name.h"
 #include "search/autotuner_form.h"
+#include "search/foreign_domain.h"
 #include "search/space_conditions.h"
 
 namespace tune {
@@ -26,30 +27,19 @@ bool IsDomain(const Value& value) {
                      [](const MapEntry& entry) { return IsDomainName(entry.key); });
 }
 
-// A map of parameters, unless it is one key with a list (besides `when`, and what stands beside a
-// domain): that is a domain whose name was mistyped.
+// A map of parameters, unless it is a domain whose name was mistyped.
 Status RefuseUnknownDomain(const Value& map) {
-  std::vector<const MapEntry*> keys;
-  for (const MapEntry& each : map.AsMap()) {
-    if (each.key != kWhen) keys.push_back(&each);
-  }
-  if (keys.empty()) {
+  const bool is_empty = std::all_of(map.AsMap().begin(), map.AsMap().end(),
+                                    [](const MapEntry& each) { return each.key == kWhen; });
+  if (is_empty) {
     return InvalidAt(map.place, "an empty map; expected a domain or nested parameters");
   }
-  if (keys.size() > 1) {
-    std::erase_if(keys, [](const MapEntry* each) { return each->key == "guess"; });
-  }
-  if (keys.size() > 1) {
-    // Of a model's layers and weights both may be parameters.
-    std::erase_if(keys, [](const MapEntry* each) { return each->key == "weights"; });
-    if (keys.size() == 1 && !NearestName(keys[0]->key, Domain::Names())) return OkStatus();
-  }
-  if (keys.size() != 1 || !keys[0]->value.is_list()) return OkStatus();
-  const MapEntry& entry = *keys[0];
-  return InvalidAt(entry.key_place, "'" + entry.key + "' is not a domain" +
-                                        DidYouMean(entry.key, Domain::Names()) +
-                                        " (a nested parameter with a constant list is written {" +
-                                        entry.key + ": {choice: [[...]]}})");
+  const MapEntry* const entry = MistypedDomain(map);
+  if (entry == nullptr) return OkStatus();
+  return InvalidAt(entry->key_place, "'" + entry->key + "' is not a domain" +
+                                         DidYouMean(entry->key, Domain::Names()) +
+                                         " (a nested parameter with a constant list is written {" +
+                                         entry->key + ": {choice: [[...]]}})");
 }
 
 Status CheckName(const MapEntry& entry) {
