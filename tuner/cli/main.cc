@@ -16,6 +16,7 @@
 #include "core/posix/process_limits.h"
 #include "core/posix/real_clock.h"
 #include "core/spaced_number.h"
+#include "trial_runner/command_text.h"
 #include "trial_runner/worker/worker_command_line.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/head/kept_heads.h"

@@ -8,6 +8,7 @@
 
 #include "core/json.h"
 #include "core/time.h"
+#include "trial_runner/command_text.h"
 #include "tuner/cli/head/command_output.h"
 #include "tuner/cli/head/remote_files.h"
 #include "tuner/cli/words/complain.h"

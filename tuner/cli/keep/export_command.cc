@@ -5,6 +5,7 @@
 
 #include "core/posix/environment.h"
 #include "core/status.h"
+#include "trial_runner/command_text.h"
 #include "tuner/cli/look/live_view.h"
 #include "tuner/cli/look/sweep_lookup.h"
 #include "tuner/cli/words/complain.h"

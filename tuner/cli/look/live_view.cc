@@ -173,16 +173,6 @@ std::vector<std::string> ProgressLog::Update(const SweepSnapshot& snapshot,
   return lines;
 }
 
-std::string ShellQuoted(const std::string& text) {
-  static constexpr std::string_view kPlain = "/._-=,:@%+";
-  const bool is_plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           kPlain.find(c) != std::string_view::npos;
-  });
-  if (is_plain) return text;
-  return InSingleQuotes(text);
-}
-
 std::string ShellCommand(const std::string& verb, const std::string& sweep,
                          const std::string& db_path) {
   return "tune " + verb + " " + ShellQuoted(sweep) +

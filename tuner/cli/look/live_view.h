@@ -161,9 +161,6 @@ struct SweepSummary {
   std::string resume_line;  // Shown unless the sweep is FINISHED or STOPPED.
 };
 
-// A word as a shell takes it.
-std::string ShellQuoted(const std::string& text);
-
 // Set where a command is run for who asks from elsewhere: how wide their terminal is.
 inline constexpr char kRemoteWidth[] = "TUNE_REMOTE_WIDTH";
 
