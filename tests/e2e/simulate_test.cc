@@ -150,6 +150,25 @@ TEST(Repeat, TheSweepEndsWithTheConfigurationThatHasTheBestMean) {
             number);
 }
 
+TEST(Retrain, AFailedTrialThatIsRetrainedIsNamedInTheTableWithoutAValue) {
+  TestFolder folder;
+  const std::string space = folder.Write(
+      "space.yaml",
+      "trainable: {command: [sh, -c, 'test $1 != 0 || exit 3; tune report loss=$1', trial, "
+      "\"{x}\"]}\nmetric: loss\nmode: min\nsamples: 1\nspace: {x: {grid_search: [1, 0]}}\n");
+  RunTune(folder, {"run", space});
+  RunTune(folder, {"retrain", "space", "--trial", "1", "--trial", "0", "--seeds", "1"});
+  const auto rows =
+      ParseJson(RunTune(folder, {"retrain", "space", "--show", "--format", "json"}).out);
+  ASSERT_TRUE(rows.ok());
+  ASSERT_EQ(rows->AsList().size(), 2u);
+  EXPECT_EQ(rows->AsList()[0].Find("trial_before")->AsInt(), 1);
+  EXPECT_TRUE(rows->AsList()[0].Find("value_before")->is_null());
+  EXPECT_EQ(rows->AsList()[0].Find("failed")->AsInt(), 1);
+  EXPECT_EQ(rows->AsList()[1].Find("trial_before")->AsInt(), 0);
+  EXPECT_EQ(rows->AsList()[1].Find("value_before")->AsDouble(), 1);
+}
+
 TEST(Retrain, OfSeveralObjectivesTheWholeFrontIsRetrained) {
   TestFolder folder;
   const std::string space = folder.Write(

@@ -139,6 +139,14 @@ Result<std::vector<BestConfiguration>> ReadConfigurations(Database& database,
   return chosen;
 }
 
+Result<std::map<std::string, int64_t>> ReadFirstTrials(Database& database,
+                                                       const FoundSweep& sweep) {
+  TUNE_ASSIGN_OR_RETURN(const auto all, ReadTrialConfigurations(database, sweep, "1"));
+  std::map<std::string, int64_t> firsts;
+  for (const auto& [number, trial] : all) firsts.emplace(trial.flat, number);
+  return firsts;
+}
+
 std::optional<double> RetrainedConfiguration::mean() const {
   if (values.empty()) return std::nullopt;
   double sum = 0;

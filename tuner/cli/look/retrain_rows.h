@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,9 @@ Result<std::vector<BestConfiguration>> ReadBestConfigurations(Database& database
 Result<std::vector<BestConfiguration>> ReadConfigurations(Database& database,
                                                           const FoundSweep& sweep,
                                                           const std::vector<int64_t>& trials);
+
+// The first trial that had each configuration, failed ones too, by the configuration's stored form.
+Result<std::map<std::string, int64_t>> ReadFirstTrials(Database& database, const FoundSweep& sweep);
 
 // What the trials of one configuration came to, by one objective. Trials that failed, run or wait
 // have no value in it: what they reported is no result of a whole run.

@@ -1,6 +1,7 @@
 #include "tuner/cli/run/retrain_command.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -126,16 +127,21 @@ Result<FoundSweep> FindRetrained(Database& database, const std::string& wanted) 
 
 Value OrNull(const std::optional<double>& number) { return number ? Value(*number) : Value(); }
 
+// `before`: those that came to something; `firsts`: all.
 Result<std::vector<Value>> RetrainedRow(const RetrainedConfiguration& one,
                                         const std::vector<BestConfiguration>& before,
+                                        const std::map<std::string, int64_t>& firsts,
                                         size_t objective) {
+  const auto first = firsts.find(one.flat);
   const auto was = std::find_if(before.begin(), before.end(),
                                 [&](const auto& other) { return other.flat == one.flat; });
   const bool has_any = !one.values.empty();
   TUNE_ASSIGN_OR_RETURN(const Value flat, ParseJson(one.flat));
   TUNE_ASSIGN_OR_RETURN(const Configuration configuration, Configuration::FromFlat(flat));
   return std::vector<Value>{
-      was == before.end() ? Value() : Value(was->trial),
+      was != before.end()     ? Value(was->trial)
+      : first != firsts.end() ? Value(first->second)
+                              : Value(),
       was == before.end() ? Value() : Value(was->values.at(objective)),
       one.trial_count,
       static_cast<int64_t>(one.values.size()),
@@ -164,6 +170,7 @@ Status PrintRetrained(const RetrainOptions& options, const std::string& earlier_
   const FoundSweep& sweep = *found;
   TUNE_ASSIGN_OR_RETURN(const auto before,
                         ReadBestConfigurations(*database, earlier, limits::kSamplesMax));
+  TUNE_ASSIGN_OR_RETURN(const auto firsts, ReadFirstTrials(*database, earlier));
   const bool has_several = sweep.objectives.size() > 1;
   if (options.format == OutputFormat::kTable) {
     out << Printable(sweep.name) << ": " << (has_several ? "objectives" : Printable(sweep.metric))
@@ -177,7 +184,7 @@ Status PrintRetrained(const RetrainOptions& options, const std::string& earlier_
   for (size_t i = 0; i < sweep.objectives.size(); ++i) {
     TUNE_ASSIGN_OR_RETURN(const auto retrained, ReadRetrained(*database, sweep, i));
     for (const RetrainedConfiguration& one : retrained) {
-      TUNE_ASSIGN_OR_RETURN(std::vector<Value> row, RetrainedRow(one, before, i));
+      TUNE_ASSIGN_OR_RETURN(std::vector<Value> row, RetrainedRow(one, before, firsts, i));
       if (has_several) row.insert(row.begin() + 1, Value(sweep.objectives[i].metric));
       printer.Row(row);
     }
