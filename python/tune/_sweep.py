@@ -201,9 +201,9 @@ class Sweep:
         return dict(self._status()["tags"])
 
     def spec(self) -> "Spec":
-        """What a space file would say."""
-        rows = self._ask("select spec from experiments where id = :experiment")
-        return Spec(json.loads(rows[0]["spec"]))
+        """What a space file would say, with the seed that was drawn: it begins with the same trials."""
+        rows = self._ask("select spec, seed from experiments where id = :experiment")
+        return Spec({**json.loads(rows[0]["spec"]), "seed": int(rows[0]["seed"])})
 
     def export(self, folder: PathLike) -> Path:
         """The best trial's weights and configuration, in a new folder; it comes over from a head elsewhere."""
