@@ -6,7 +6,7 @@ namespace tune::sim {
 namespace {
 
 constexpr double kWaySecondsMax = 0.5;
-constexpr double kPauseSecondsMax = 2;
+constexpr double kBucketPauseSecondsMax = 2;
 
 // .../<trial>/<name>.
 std::string TrialAndNameOf(const std::string& path) {
@@ -74,7 +74,7 @@ void SimulatedBucket::Obtain(const ObtainCheckpoint& obtain) {
 void SimulatedBucket::Try(JobId job, const AttemptRef& ref, const Happenings::Act& arrive) {
   const Duration takes = Seconds(random_.NextUniform(0, kWaySecondsMax));
   const bool is_last_on_its_way = random_.NextBelow(4) == 0;
-  const Duration pause = Seconds(random_.NextUniform(0.1, kPauseSecondsMax));
+  const Duration pause = Seconds(random_.NextUniform(0.1, kBucketPauseSecondsMax));
   environment_.happenings.After(takes, [=, this] {
     const bool is_waited_for = jobs_.contains(job);
     if (!is_waited_for && !is_last_on_its_way) return;
@@ -125,7 +125,7 @@ Result<CheckpointCopy> SimulatedBucket::Bring(const std::string& path) {
 }
 
 void RemoveFromBucket(Environment& environment, const std::string& path, KeyedRandom& random) {
-  environment.happenings.After(Seconds(random.NextUniform(0, kPauseSecondsMax)),
+  environment.happenings.After(Seconds(random.NextUniform(0, kBucketPauseSecondsMax)),
                                [&environment, path, &random] {
                                  if (environment.is_store_away)
                                    return RemoveFromBucket(environment, path, random);

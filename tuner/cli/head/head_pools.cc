@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Duration kLookEvery = Milliseconds(100);
+constexpr Duration kLookAtPoolsEvery = Milliseconds(100);
 constexpr int64_t kLookShare = 20;  // A look takes at most this part of the time.
 constexpr Duration kRenewTokenAgain = Seconds(60);
 constexpr int64_t kPromisedMax = 64;  // Of a pool: as many as ranks of a trial may need.
@@ -91,7 +91,7 @@ Status HeadPools::Look() {
   PoolOrders orders =
       book_->Look(DemandOf(parts_.controller, now), JoinedOf(parts_.controller), now);
   const Duration took = parts_.clock.Now() - now;
-  look_again_at_ = now + std::max(kLookEvery, Duration{kLookShare * took.us});
+  look_again_at_ = now + std::max(kLookAtPoolsEvery, Duration{kLookShare * took.us});
   lines_.insert(lines_.end(), orders.say.begin(), orders.say.end());
   TUNE_RETURN_IF_ERROR(Drain(orders.drain));
   Promise();

@@ -6,7 +6,7 @@ namespace tune {
 
 namespace {
 
-constexpr Duration kTryAgainEvery = Seconds(600);
+constexpr Duration kTryStorageEvery = Seconds(600);
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Status EmptyingStorages::Look(SqliteStore& store, Instant now) {
     const Status forgotten = is_empty ? store.ForgetLeft(AsLeft(storage)) : OkStatus();
     const bool has_no_room = forgotten.code() == StatusCode::kResourceExhausted;
     if (!forgotten.ok() && !has_no_room) return forgotten;
-    if (!is_empty || has_no_room) refused_.emplace_back(now + kTryAgainEvery, storage);
+    if (!is_empty || has_no_room) refused_.emplace_back(now + kTryStorageEvery, storage);
   }
   for (const auto& [due, storage] : refused_) {
     if (now >= due) Begin(storage);

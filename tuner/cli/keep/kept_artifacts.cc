@@ -12,7 +12,7 @@
 namespace tune {
 namespace {
 
-constexpr auto kLookEvery = std::chrono::seconds(10);
+constexpr auto kLookAgainEvery = std::chrono::seconds(10);
 constexpr auto kErrandPause = std::chrono::milliseconds(limits::kReconnectMsMax);
 
 }  // namespace
@@ -60,7 +60,7 @@ void KeptArtifacts::DoLater(Errand errand) {
 void KeptArtifacts::LookNowAndThen(const std::string& name, Look look) {
   const std::lock_guard lock(mutex_);
   if (look) {
-    looks_[name] = {std::move(look), std::chrono::steady_clock::now() + kLookEvery};
+    looks_[name] = {std::move(look), std::chrono::steady_clock::now() + kLookAgainEvery};
   } else {
     looks_.erase(name);
   }
@@ -76,7 +76,7 @@ void KeptArtifacts::LookAround(std::unique_lock<std::mutex>& lock, const std::st
   for (const std::string& name : due) {
     const auto found = looks_.find(name);
     if (found == looks_.end()) continue;
-    found->second.due = now + kLookEvery;
+    found->second.due = now + kLookAgainEvery;
     const Look look = found->second.look;
     lock.unlock();
     const Result<std::string> line = look(stop);
