@@ -106,6 +106,7 @@ AutoChoice ChooseAlgorithm(const SearchProblem& problem) {
   if (features.parameters == 0) return Choice("random", "there is nothing to choose from");
   if (features.has_grid_search) return Choice("random", "the space has a grid_search");
   if (problem.modes.size() > 1) return ChoiceForFront(problem, budget);
+  if (problem.has_prior) return Choice("gp", "an earlier sweep is its prior");
   // Those that would not learn are no choice where there is an earlier sweep to learn from.
   const int64_t points =
       Learns(problem) ? static_cast<int64_t>(std::max(problem.points.size(), problem.point_count))
@@ -140,6 +141,7 @@ Result<std::unique_ptr<Searcher>> MakeAutoSearcher(const Value& options,
   tpe.Set("algorithm", Value("tpe"));
   SearchProblem others = problem;
   others.needs_regret = false;
+  others.has_prior = false;
   TUNE_ASSIGN_OR_RETURN(auto other, MakeSearcher(tpe, others));
   const bool is_judged = problem.modes.size() == 1 && problem.limit_count == 0;
   return std::unique_ptr<Searcher>(std::make_unique<AutoSearcher>(

@@ -19,6 +19,7 @@ struct AutoChoice {
 
 // The first rule that fits decides:
 // - Nothing to choose from, or grid_search in the space: random.
+// - An earlier sweep as a prior, of one objective: gp, which alone has one.
 // - Several objectives: gp; for more than 500 trials or more than four objectives tpe; from a
 //   thousand trials on nsga2.
 // - A countable space no larger than the budget without points: grid. Too few trials to learn from:

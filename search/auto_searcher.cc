@@ -112,7 +112,11 @@ void AutoSearcher::OnDuration(TrialNumber number, double seconds) {
   tpe_->OnDuration(number, seconds);
 }
 
-std::string AutoSearcher::TakeNews() { return std::exchange(news_, std::string()); }
+std::string AutoSearcher::TakeNews() {
+  const std::string of_gp = gp_->TakeNews();
+  const std::string own = std::exchange(news_, std::string());
+  return own + (own.empty() || of_gp.empty() ? "" : "; ") + of_gp;
+}
 
 std::string AutoSearcher::DebugString() const {
   return "auto: " + gp_->DebugString() + "; beside it " + tpe_->DebugString();

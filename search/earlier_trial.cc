@@ -41,4 +41,21 @@ Result<Configuration> FitToSpace(const Configuration& configuration, const Searc
   return InvalidArgument("it does not keep to the constraints");
 }
 
+Result<Configuration> ShareOfSpace(const Configuration& configuration, const SearchSpace& space) {
+  Configuration share;
+  for (const SpaceParameter& parameter : space.parameters()) {
+    const Value* const value = configuration.Find(parameter.name);
+    const auto* const domain = std::get_if<Domain>(&parameter.content);
+    if (value == nullptr || domain == nullptr) continue;
+    const std::optional<Value> own = domain->OwnValue(*value);
+    if (!own) {
+      return InvalidArgument("'" + parameter.name + "' was " + Shown(*value) + ", now it is " +
+                             domain->ToText());
+    }
+    share.Set(parameter.name, *own);
+  }
+  if (!share.parameters().empty()) return share;
+  return InvalidArgument("it has none of this space's parameters");
+}
+
 }  // namespace tune

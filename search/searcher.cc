@@ -95,22 +95,6 @@ Value WithoutCommonOptions(Value search) {
   return search;
 }
 
-// The trials of an earlier sweep, under numbers below 0.
-void TellHistory(const std::vector<EarlierTrial>& history, size_t objective_count,
-                 Searcher& searcher) {
-  for (size_t i = 0; i < history.size(); ++i) {
-    const EarlierTrial& trial = history[i];
-    const TrialNumber number{-1 - static_cast<int64_t>(i)};
-    searcher.Restore(number, trial.configuration);
-    for (const EarlierTrial::Report& report : trial.reports) {
-      searcher.OnReport(number, report.iteration, report.values);
-    }
-    const std::vector<Metric> nothing(objective_count);
-    searcher.OnTrialEnded(number, trial.reports.empty() ? nothing : trial.reports.back().values,
-                          trial.has_failed);
-  }
-}
-
 // A grid is gone through wholly, whatever a person believes.
 bool TriesAll(const Algorithm& algorithm, const SearchProblem& problem) {
   const Result<Grid> grid = Grid::OfGridSearch(problem.space);
@@ -136,6 +120,11 @@ Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, SearchProble
     if (is_new) points.push_back(*std::move(guesses));
   }
   problem.point_count = std::max(problem.point_count, points.size());
+  if (problem.has_prior && algorithm.make != MakeGpSearcher && algorithm.make != MakeAutoSearcher) {
+    return InvalidAt(search.place,
+                     "from: it is gp that learns from a prior, and here the search is " +
+                         std::string(algorithm.name) + "; write {algorithm: gp}, or from: NAME");
+  }
   const Value own_options = WithoutCommonOptions(search);
   TUNE_ASSIGN_OR_RETURN(auto searcher, algorithm.make(own_options, problem));
   if (problem.needs_regret && !searcher->EstimatesRegret()) {
@@ -161,7 +150,7 @@ Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, SearchProble
     searcher = std::make_unique<UniqueSearcher>(std::move(searcher), space, problem.seed,
                                                 /*counts_history=*/true);
   }
-  TellHistory(history, problem.modes.size(), *searcher);
+  TellEarlier(history, problem.modes.size(), *searcher);
   if (problem.samples > limits::kSamplesMax / common.repeat) {
     return InvalidAt(search.Find("repeat")->place,
                      "search: repeat: " + std::to_string(problem.samples) + " samples times " +

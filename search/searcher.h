@@ -92,6 +92,10 @@ struct SearchProblem {
   std::vector<EarlierTrial> history = {};
   // An earlier sweep was named, so that there is something to learn from at the first trial.
   bool has_earlier = false;
+  // Trials of an earlier sweep over other data, or another space: what of each this space has
+  // (ShareOfSpace). They are no results of this one (search/gp/prior.h).
+  std::vector<EarlierTrial> prior = {};
+  bool has_prior = false;     // Such a one was named.
   bool needs_regret = false;  // RemainingRegret will be asked for.
   size_t point_count = 0;     // Of the points, to a searcher within another one.
   SearchRules rules = SearchRules::kFrom15;

@@ -57,6 +57,9 @@ class TrialObservations {
   // A trial that was suggested, by this life or an earlier one, or with a number below 0 one of an
   // earlier sweep. Its values are in their domains.
   void Add(TrialNumber number, const Configuration& configuration);
+  void Restore(TrialNumber number, const Configuration& configuration) {
+    Add(number, configuration);
+  }
   // As Searcher's. What is said of a trial that was never added is ignored.
   void OnReport(TrialNumber number, int64_t iteration, Objectives values);
   void OnStopped(TrialNumber number);

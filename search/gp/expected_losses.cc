@@ -30,7 +30,7 @@ std::vector<ExpectedLoss> ExpectedLosses(const SearchSpace& space,
     points.row(static_cast<Index>(i)) = acquisition.PointOf(*cells);
     table.losses.front().emplace_back(losses[i]);
   }
-  const GpModel model(acquisition.is_category(), points, table, /*is_noisy=*/true);
+  const GpModel model(acquisition.is_category(), points, table);
   const auto [means, variances] = model.Look(points, table).surrogate.Predict(points);
   std::vector<ExpectedLoss> expected;
   for (Index i = 0; i < means.size(); ++i) {

@@ -141,4 +141,13 @@ GpParameters FitGpParameters(const CategoryFlags& is_category, const Points& poi
   return {found.head(dims), found[dims], found[dims + 1]};
 }
 
+double GpMisfit(const CategoryFlags& is_category, const Points& points, const VectorXd& values,
+                const GpParameters& parameters) {
+  VectorXd logs(points.cols() + 2);
+  logs << parameters.weights, parameters.variance, parameters.noise;
+  logs = logs.array().log();
+  VectorXd gradient(logs.size());
+  return GpEvidence(is_category, points, values)(logs, gradient);
+}
+
 }  // namespace tune

@@ -38,4 +38,9 @@ class GpEvidence {
 GpParameters FitGpParameters(const CategoryFlags& is_category, const Points& points,
                              const Eigen::VectorXd& values, bool is_noisy);
 
+// Minus the logarithm of likelihood times priors under `parameters`, but for a constant: what is
+// less explains the values better.
+double GpMisfit(const CategoryFlags& is_category, const Points& points,
+                const Eigen::VectorXd& values, const GpParameters& parameters);
+
 }  // namespace tune

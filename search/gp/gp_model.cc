@@ -55,19 +55,60 @@ std::vector<size_t> Kept(std::vector<size_t> trials,
 }  // namespace
 
 GpModel::GpModel(CategoryFlags is_category, const Points& points, const LevelTable& table,
-                 bool is_noisy, GpLossBound bound)
-    : is_category_(std::move(is_category)) {
+                 const GpModelOptions& options)
+    : is_category_(std::move(is_category)), prior_(options.prior) {
   for (size_t level = 0; level < table.losses.size(); ++level) {
-    levels_.emplace_back().warp = WarpOf(table.losses[level], bound);
-    if (level > 0) FitStep(table, level);
-    const Rows rows = FitRowsOf(table, level);
-    levels_[level].parameters =
-        FitGpParameters(is_category_, points(rows.trials, Eigen::all), rows.values, is_noisy);
+    levels_.emplace_back().warp = WarpOf(table.losses[level], options.bound);
+    if (level > 0) FitStep(points, table, level);
+    FitParameters(points, table, level, options);
+    if (level == 0 && prior_ != nullptr) TryPrior(points, table, options);
   }
 }
 
-GpModel::Rows GpModel::FitRowsOf(const LevelTable& table, size_t level) const {
-  const Rows all = RowsOf(table, level);
+// A prior that explains nothing is none.
+void GpModel::TryPrior(const Points& points, const LevelTable& table,
+                       const GpModelOptions& options) {
+  const Level without = levels_[0];
+  const double misfit_without = MisfitOf(points, table);
+  FitStep(points, table, 0);
+  FitParameters(points, table, 0, options);
+  const bool explains = levels_[0].slope > 0 && MisfitOf(points, table) < misfit_without;
+  if (!explains) levels_[0] = without;
+}
+
+void GpModel::FitParameters(const Points& points, const LevelTable& table, size_t level,
+                            const GpModelOptions& options) {
+  const Rows rows = FitRowsOf(points, table, level);
+  GpParameters& parameters = levels_[level].parameters;
+  parameters =
+      FitGpParameters(is_category_, points(rows.trials, Eigen::all), rows.values, options.is_noisy);
+  for (size_t d = 0; d < options.is_unknown.size(); ++d) {
+    if (options.is_unknown[d]) parameters.weights[static_cast<Index>(d)] = 0;
+  }
+}
+
+// Values that are spread less wide are likelier by as much, wherever they lie.
+double GpModel::MisfitOf(const Points& points, const LevelTable& table) const {
+  const Rows rows = FitRowsOf(points, table, 0);
+  return GpMisfit(is_category_, points(rows.trials, Eigen::all), rows.values,
+                  levels_[0].parameters) +
+         static_cast<double>(rows.values.size()) * std::log(levels_[0].scale);
+}
+
+VectorXd GpModel::BelowOf(const Points& points, const LevelTable& table, size_t level,
+                          const std::vector<size_t>& trials) const {
+  if (level == 0) return prior_->Means(points(trials, Eigen::all)).matrix();
+  VectorXd below(static_cast<Index>(trials.size()));
+  for (size_t i = 0; i < trials.size(); ++i) {
+    const double loss = table.losses[level - 1][trials[i]].value_or(0);
+    below[static_cast<Index>(i)] = std::isnan(loss) ? loss : (*levels_[level - 1].warp)(loss);
+  }
+  return below;
+}
+
+GpModel::Rows GpModel::FitRowsOf(const Points& points, const LevelTable& table,
+                                 size_t level) const {
+  const Rows all = RowsOf(points, table, level);
   std::vector<Index> known;
   for (Index i = 0; i < all.values.size(); ++i) {
     if (!std::isnan(all.values[i])) known.push_back(i);
@@ -79,33 +120,40 @@ GpModel::Rows GpModel::FitRowsOf(const LevelTable& table, size_t level) const {
 }
 
 double GpModel::Skill(const Points& points, const LevelTable& table) const {
-  const Rows rows = FitRowsOf(table, 0);
+  const Rows rows = FitRowsOf(points, table, 0);
   const GaussianProcess process(is_category_, levels_[0].parameters,
                                 points(rows.trials, Eigen::all), rows.values);
   const ArrayXd misses = rows.values.array() - process.LeftOutMeans(rows.values);
-  const double spread = (rows.values.array() - rows.values.mean()).square().sum();
+  ArrayXd seen = rows.values.array();
+  if (prior_slope() > 0) {
+    for (size_t i = 0; i < rows.trials.size(); ++i) {
+      seen[static_cast<Index>(i)] = Seen(*table.losses[0][rows.trials[i]]) / levels_[0].scale;
+    }
+  }
+  const double spread = (seen - seen.mean()).square().sum();
   return spread > 0 ? 1 - misses.square().sum() / spread : 0;
 }
 
-// How a level follows from the one below: a line through the trials that have come to both, drawn
-// towards slope 1 while they are few.
-void GpModel::FitStep(const LevelTable& table, size_t level) {
+// How a level follows from what is below: a line through the trials that have both, drawn towards
+// slope 1 while they are few.
+void GpModel::FitStep(const Points& points, const LevelTable& table, size_t level) {
   constexpr double kSlopeTrust = 2;  // In squared deviations of the level below.
   constexpr double kScaleTrust = 2;  // In trials,
   constexpr double kScale = 0.3;     // each of which were as far from the line.
-  std::vector<double> below;
+  std::vector<size_t> trials;
   std::vector<double> above;
   for (size_t i = 0; i < table.losses[level].size(); ++i) {
     const auto& loss = table.losses[level][i];
-    if (!loss || !std::isfinite(*loss) || !std::isfinite(*table.losses[level - 1][i])) continue;
-    below.push_back((*levels_[level - 1].warp)(*table.losses[level - 1][i]));
+    if (!loss || !std::isfinite(*loss)) continue;
+    if (level > 0 && !std::isfinite(*table.losses[level - 1][i])) continue;
+    trials.push_back(i);
     above.push_back((*levels_[level].warp)(*loss));
   }
   Level& step = levels_[level];
   step.slope = 1;
   step.scale = kScale;
-  if (below.empty()) return;
-  const Eigen::Map<const ArrayXd> x(below.data(), static_cast<Index>(below.size()));
+  if (trials.empty()) return;
+  const ArrayXd x = BelowOf(points, table, level, trials).array();
   const Eigen::Map<const ArrayXd> y(above.data(), static_cast<Index>(above.size()));
   const ArrayXd centred = x - x.mean();
   step.slope = ((centred * y).sum() + kSlopeTrust) / (centred.square().sum() + kSlopeTrust);
@@ -116,7 +164,7 @@ void GpModel::FitStep(const LevelTable& table, size_t level) {
                          (static_cast<double>(x.size()) + kScaleTrust));
 }
 
-GpModel::Rows GpModel::RowsOf(const LevelTable& table, size_t level) const {
+GpModel::Rows GpModel::RowsOf(const Points& points, const LevelTable& table, size_t level) const {
   const auto& losses = table.losses[level];
   std::vector<size_t> known;
   std::vector<size_t> running;
@@ -131,13 +179,13 @@ GpModel::Rows GpModel::RowsOf(const LevelTable& table, size_t level) const {
   rows.values.resize(static_cast<Index>(rows.trials.size()));
   for (size_t i = 0; i < rows.trials.size(); ++i) {
     const double loss = *losses[rows.trials[i]];
-    double& value = rows.values[static_cast<Index>(i)];
-    value = loss;
-    if (std::isnan(loss)) continue;
-    value = (*at.warp)(loss);
-    if (level == 0) continue;
-    const double below = (*levels_[level - 1].warp)(*table.losses[level - 1][rows.trials[i]]);
-    value = (value - at.slope * below - at.shift) / at.scale;
+    rows.values[static_cast<Index>(i)] = std::isnan(loss) ? loss : (*at.warp)(loss);
+  }
+  if (level == 0 && prior_slope() == 0) return rows;
+  const VectorXd below = BelowOf(points, table, level, rows.trials);
+  for (Index i = 0; i < rows.values.size(); ++i) {
+    double& value = rows.values[i];
+    if (!std::isnan(value)) value = (value - at.slope * below[i] - at.shift) / at.scale;
   }
   return rows;
 }
@@ -149,7 +197,7 @@ GpModel::View GpModel::Look(const Points& points, const LevelTable& table) const
   std::vector<size_t> running;
   std::vector<size_t> pending;
   for (size_t level = 0; level < levels_.size(); ++level) {
-    const Rows rows = RowsOf(table, level);
+    const Rows rows = RowsOf(points, table, level);
     const Level& at = levels_[level];
     levels.push_back({at.slope, at.shift, at.scale,
                       GaussianProcess(is_category_, at.parameters, points(rows.trials, Eigen::all),
@@ -162,7 +210,9 @@ GpModel::View GpModel::Look(const Points& points, const LevelTable& table) const
       (std::isnan(rows.values[i]) ? running : whole).push_back(rows.trials[static_cast<size_t>(i)]);
     }
   }
-  View view = {Surrogate(std::move(levels)), 0, {}, std::move(pending)};
+  Surrogate surrogate =
+      prior_slope() > 0 ? Surrogate(*prior_, std::move(levels)) : Surrogate(std::move(levels));
+  View view = {std::move(surrogate), 0, {}, std::move(pending)};
   const ArrayXd means = view.surrogate.Means(points(whole, Eigen::all));
   std::vector<size_t> order(whole.size());
   std::iota(order.begin(), order.end(), 0);

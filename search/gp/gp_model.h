@@ -24,11 +24,23 @@ struct GpLossBound {
   bool stays_apart = true;
 };
 
+// What a model may be made with beside its trials.
+struct GpModelOptions {
+  bool is_noisy = true;  // As of FitGpParameters.
+  GpLossBound bound = {};
+  // Dimensions in which all points are alike although they need not have been: they say nothing of
+  // them. Empty: none.
+  std::vector<bool> is_unknown = {};
+  // What an earlier sweep taught, below the first level: a line through what it expects at the
+  // trials, where that explains their results better than nothing does. Null: none.
+  const Surrogate* prior = nullptr;  // Must outlive the model.
+};
+
 class GpModel {
  public:
-  // `points`: of the table's trials. `is_noisy`: as of FitGpParameters.
-  GpModel(CategoryFlags is_category, const Points& points, const LevelTable& table, bool is_noisy,
-          GpLossBound bound = {});
+  // `points`: of the table's trials.
+  GpModel(CategoryFlags is_category, const Points& points, const LevelTable& table,
+          const GpModelOptions& options = {});
 
   struct View {
     Surrogate surrogate;
@@ -49,6 +61,9 @@ class GpModel {
   bool HasSpread() const { return levels_.back().warp->has_spread(); }
   // What the process of the first level sees of a loss.
   double Seen(double loss) const { return (*levels_[0].warp)(loss); }
+  // By how much what the prior expects moves what is expected here, both standardised; 0: it tells
+  // nothing of these trials, or there is none.
+  double prior_slope() const { return prior_ == nullptr ? 0 : levels_[0].slope; }
 
  private:
   struct Level {
@@ -63,12 +78,21 @@ class GpModel {
     std::vector<size_t> trials;
     Eigen::VectorXd values;
   };
-  Rows RowsOf(const LevelTable& table, size_t level) const;
+  Rows RowsOf(const Points& points, const LevelTable& table, size_t level) const;
   // Those with a value, as many as a fit takes.
-  Rows FitRowsOf(const LevelTable& table, size_t level) const;
-  void FitStep(const LevelTable& table, size_t level);
+  Rows FitRowsOf(const Points& points, const LevelTable& table, size_t level) const;
+  // What lies below a level at these trials: what the level below saw there, or the prior expects.
+  Eigen::VectorXd BelowOf(const Points& points, const LevelTable& table, size_t level,
+                          const std::vector<size_t>& trials) const;
+  void FitStep(const Points& points, const LevelTable& table, size_t level);
+  void FitParameters(const Points& points, const LevelTable& table, size_t level,
+                     const GpModelOptions& options);
+  void TryPrior(const Points& points, const LevelTable& table, const GpModelOptions& options);
+  // How badly the first level explains what was seen.
+  double MisfitOf(const Points& points, const LevelTable& table) const;
 
   CategoryFlags is_category_;
+  const Surrogate* prior_ = nullptr;
   std::vector<Level> levels_;
 };
 

@@ -20,6 +20,7 @@
 #include "search/gp/gp_model.h"
 #include "search/gp/level_table.h"
 #include "search/gp/outlook.h"
+#include "search/gp/prior.h"
 #include "search/gp/remaining_regret.h"
 #include "search/grid.h"
 #include "search/random_searcher.h"
@@ -58,7 +59,9 @@ class GpSearcher final : public Searcher {
         limit_count_(problem.limit_count),
         max_t_(problem.max_t),
         rules_(problem.rules),
-        random_(std::move(random)) {}
+        random_(std::move(random)) {
+    if (!problem.prior.empty()) prior_.emplace(problem, acquisition_);
+  }
 
   std::optional<Configuration> Suggest(TrialNumber number) override;
   void Restore(TrialNumber number, const Configuration& configuration) override;
@@ -69,6 +72,7 @@ class GpSearcher final : public Searcher {
   std::optional<double> PredictiveSkill() override;
   std::optional<double> RemainingRegret() override;
   bool EstimatesRegret() const override { return objective_count() == 1 && limit_count_ == 0; }
+  std::string TakeNews() override { return std::exchange(news_, std::string()); }
   bool LearnsFromResults() const override { return true; }
   std::string DebugString() const override;
 
@@ -79,10 +83,12 @@ class GpSearcher final : public Searcher {
     std::vector<int64_t> levels;
     std::vector<LevelTable> tables;  // One for each objective, then one for each limit.
   };
+  void Add(TrialNumber number, const Configuration& configuration);
   bool IsFresh(const Configuration& configuration) const;
   std::optional<Configuration> SuggestByStartup(TrialNumber number) const;
   std::optional<Configuration> SuggestByModel(TrialNumber number);
   void MakeModels(const Points& points);
+  void TellOfPrior();
   size_t objective_count() const { return observations_.objective_count(); }
   Points PointsOf(size_t count) const;
   double WeightOfBeliefs() const;
@@ -101,6 +107,7 @@ class GpSearcher final : public Searcher {
   std::optional<int64_t> max_t_;
   SearchRules rules_;
   std::unique_ptr<Searcher> random_;  // Unique, so that it too knows of every trial.
+  std::optional<Prior> prior_;
 
   size_t results_ = 0;  // Trials with a report, or ended.
   size_t next_occasion_ = kResultsMin;
@@ -110,6 +117,9 @@ class GpSearcher final : public Searcher {
   std::optional<double> skill_;            // Likewise,
   std::optional<double> regret_;           // and this.
   std::map<TrialNumber, double> seconds_;  // Of trials that have ended, for `per: seconds`.
+  std::optional<bool> said_prior_counts_;  // What a person was told last of the prior.
+  bool was_restored_ = false;              // With trials of an earlier life.
+  std::string news_;
 };
 
 std::optional<Configuration> GpSearcher::Suggest(TrialNumber number) {
@@ -119,11 +129,16 @@ std::optional<Configuration> GpSearcher::Suggest(TrialNumber number) {
   auto configuration =
       is_starting || !occasion_ ? SuggestByStartup(number) : SuggestByModel(number);
   if (!configuration) configuration = random_->Suggest(number);
-  if (configuration) Restore(number, *configuration);
+  if (configuration) Add(number, *configuration);
   return configuration;
 }
 
 void GpSearcher::Restore(TrialNumber number, const Configuration& configuration) {
+  was_restored_ = was_restored_ || number.value >= 0;
+  Add(number, configuration);
+}
+
+void GpSearcher::Add(TrialNumber number, const Configuration& configuration) {
   observations_.Add(number, configuration);
   random_->Restore(number, configuration);
 }
@@ -161,11 +176,17 @@ bool GpSearcher::IsFresh(const Configuration& configuration) const {
 
 std::optional<Configuration> GpSearcher::SuggestByStartup(TrialNumber number) const {
   std::vector<double> point(observations_.space().size(), 0.5);
+  // Every other one, so that there is something to compare those that are believed good with.
+  const bool believes = number.value % 2 == 0;
   for (size_t d = 0; d < sobol_.dimensions(); ++d) {
     point[d] = sobol_.ScrambledAt(d, static_cast<uint32_t>(number.value), seed_);
-    // Every other one, so that there is something to compare those about the guesses with.
     const Belief* const belief = acquisition_.beliefs().Of(d);
-    if (belief != nullptr && number.value % 2 == 0) point[d] = belief->Quantile(point[d]);
+    if (belief != nullptr && believes) point[d] = belief->Quantile(point[d]);
+  }
+  const UnitCells* const favourite =
+      prior_ && believes ? prior_->Favourite(static_cast<size_t>(number.value) / 2) : nullptr;
+  for (size_t d = 0; favourite != nullptr && d < point.size(); ++d) {
+    if ((*favourite)[d]) point[d] = (*favourite)[d]->mid();
   }
   Configuration configuration = observations_.space().At(point);
   if (!IsFresh(configuration)) return std::nullopt;
@@ -184,11 +205,22 @@ void GpSearcher::MakeModels(const Points& points) {
   for (const LevelTable& table : occasion_->tables) {
     const auto count = static_cast<Index>(table.losses[0].size());
     const bool is_limit = models_.size() >= objective_count();
-    GpLossBound bound;
-    if (is_limit) bound = {0.0, rules_ >= SearchRules::kFrom14};
-    models_.emplace_back(acquisition_.is_category(), points.topRows(count), table,
-                         !options_.deterministic_objective, bound);
+    GpModelOptions options = {.is_noisy = !options_.deterministic_objective};
+    if (is_limit) options.bound = {0.0, rules_ >= SearchRules::kFrom14};
+    if (prior_ && !is_limit) options.prior = &prior_->surrogate();
+    models_.emplace_back(acquisition_.is_category(), points.topRows(count), table, options);
   }
+  if (prior_) TellOfPrior();
+}
+
+// What was said in an earlier life is not said again.
+void GpSearcher::TellOfPrior() {
+  const bool counts = models_[0].prior_slope() > 0;
+  const bool was_said = said_prior_counts_ ? *said_prior_counts_ == counts : was_restored_;
+  said_prior_counts_ = counts;
+  if (was_said) return;
+  news_ = counts ? "search: the prior explains a part of the results, and counts by it"
+                 : "search: the prior explains nothing of the results so far, and does not count";
 }
 
 void GpSearcher::OnDuration(TrialNumber number, double seconds) {
@@ -363,6 +395,11 @@ Result<std::unique_ptr<Searcher>> MakeGpSearcher(const Value& options,
     read.per_seconds = *per == Value("seconds");
   }
   TUNE_RETURN_IF_ERROR(RefuseGridSearch(problem.space, "gp"));
+  if (problem.has_prior && problem.modes.size() > 1) {
+    return InvalidAt(map.PlaceOf("algorithm"), "from: a prior is of one metric, and there are " +
+                                                   std::to_string(problem.modes.size()) +
+                                                   "; from: NAME takes several");
+  }
   if (problem.modes.size() > OutlookMaker::kObjectivesMax) {
     return InvalidAt(map.PlaceOf("algorithm"),
                      "search: gp takes up to " + std::to_string(OutlookMaker::kObjectivesMax) +

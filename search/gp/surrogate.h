@@ -7,7 +7,9 @@
 //
 //   f_0 = process_0,   f_l = slope_l f_(l-1) + process_l
 //
-// With one level it is a Gaussian process.
+// With one level it is a Gaussian process. Below the first may lie what an earlier sweep taught
+// (search/gp/prior.h). It moves what is expected and nothing else: how unsure it was says nothing
+// once trials of this sweep are there.
 //
 // Thread rule: immutable.
 #pragma once
@@ -30,6 +32,8 @@ class Surrogate {
 
   // At least one level, the lowest first.
   explicit Surrogate(std::vector<Level> levels);
+  // The first one's slope is of what `prior` expects.
+  Surrogate(const Surrogate& prior, std::vector<Level> levels);
 
   // Of the highest level.
   GaussianProcess::Prediction Predict(const Points& points) const;
@@ -38,14 +42,18 @@ class Surrogate {
   GaussianProcess::Slopes PredictWithSlopes(const Eigen::VectorXd& point) const;
   // The variance of what a whole training would show around what is.
   double noise() const;
-  size_t level_count() const { return levels_.size(); }
+  // Without those of a prior.
+  size_t level_count() const { return levels_.size() - prior_count_; }
   // Which of `points` differ from `other` by more than the noise, before anything is seen: there a
   // trial may tell something that one at `other` does not.
   Eigen::Array<bool, Eigen::Dynamic, 1> AreApart(const Points& points,
                                                  const Eigen::VectorXd& other) const;
 
  private:
+  bool IsOfPrior(size_t level) const { return level < prior_count_; }
+
   std::vector<Level> levels_;
+  size_t prior_count_ = 0;  // Levels of a prior, the lowest.
 };
 
 }  // namespace tune
