@@ -84,23 +84,24 @@ Result<std::map<TrialNumber, std::vector<EarlierTrial::Report>>> ReportsBefore(
 // The trials that are learned from, and what is said of those that are not.
 class Gathering {
  public:
-  explicit Gathering(const SearchSpace& space) : space_(space) {}
+  // `is_prior`: of each trial what the space has of it is enough.
+  explicit Gathering(const SearchSpace& space, bool is_prior = false)
+      : space_(space), is_prior_(is_prior) {}
 
   void Add(TrialNumber number, const Configuration& configuration, EarlierTrial trial) {
-    Result<Configuration> fitted = FitToSpace(configuration, space_);
-    if (!fitted.ok()) {
-      if (left_out_++ == 0) {
-        why_ = "trial " + std::to_string(number.value) + ": " + fitted.status().message();
-      }
-      return;
-    }
+    Result<Configuration> fitted =
+        is_prior_ ? ShareOfSpace(configuration, space_) : FitToSpace(configuration, space_);
+    if (!fitted.ok()) return LeaveOut(number, fitted.status().message());
     trial.configuration = *std::move(fitted);
     sweep_.trials.push_back(std::move(trial));
+    if (is_prior_) others_.push_back({number, OtherConstant(configuration)});
   }
 
   EarlierSweep Finish(const std::string& source) {
+    if (is_prior_) KeepThoseOfConstants();
     const auto count = static_cast<int64_t>(sweep_.trials.size());
-    sweep_.note = "from: learning from " + Counted(count, "trial") + " of " + source;
+    sweep_.note = (is_prior_ ? "from: the prior is " : "from: learning from ") +
+                  Counted(count, "trial") + " of " + source;
     if (count == 0) {
       sweep_.note = "from: there is nothing to learn from " + source;
       if (left_out_ == 0) sweep_.note += ": no trial of it has reported or failed yet";
@@ -112,8 +113,48 @@ class Gathering {
   }
 
  private:
+  // Of a prior's trial: what is said of a constant of the space that was another value there; empty
+  // where it had all constants that it knew.
+  struct Other {
+    TrialNumber number;
+    std::string constant;
+  };
+
+  void LeaveOut(TrialNumber number, const std::string& why) {
+    if (left_out_++ == 0) why_ = "trial " + std::to_string(number.value) + ": " + why;
+  }
+
+  std::string OtherConstant(const Configuration& configuration) const {
+    for (const SpaceParameter& parameter : space_.parameters()) {
+      const auto* const constant = std::get_if<Value>(&parameter.content);
+      const Value* const value = configuration.Find(parameter.name);
+      if (constant == nullptr || value == nullptr || IsSameValue(*constant, *value)) continue;
+      return "'" + parameter.name + "' was " + Shown(*value) + ", now it is " + Shown(*constant);
+    }
+    return "";
+  }
+
+  // Where some trials had what is constant now, the others tell of something else.
+  void KeepThoseOfConstants() {
+    if (std::all_of(others_.begin(), others_.end(),
+                    [](const Other& other) { return !other.constant.empty(); })) {
+      return;
+    }
+    std::vector<EarlierTrial> kept;
+    for (size_t i = 0; i < others_.size(); ++i) {
+      if (others_[i].constant.empty()) {
+        kept.push_back(std::move(sweep_.trials[i]));
+      } else {
+        LeaveOut(others_[i].number, others_[i].constant);
+      }
+    }
+    sweep_.trials = std::move(kept);
+  }
+
   const SearchSpace& space_;
+  bool is_prior_;
   EarlierSweep sweep_;
+  std::vector<Other> others_;  // Of each trial of a prior.
   int64_t left_out_ = 0;
   std::string why_;  // Of the first one.
 };
@@ -229,7 +270,7 @@ Result<EarlierSweep> ReadEarlier(const ExperimentSpec& spec, const SearchSpace& 
   TUNE_ASSIGN_OR_RETURN(auto reports,
                         ReportsBefore(before, spec, earlier.id, store, configurations));
   const std::optional<std::set<int64_t>> noted = FailedIn(stored);
-  Gathering gathering(space);
+  Gathering gathering(space, spec.from_is_prior);
   Value failed = Value::MakeList();
   for (const TrialRow& row : trials) {
     EarlierTrial trial;
@@ -245,7 +286,7 @@ Result<EarlierSweep> ReadEarlier(const ExperimentSpec& spec, const SearchSpace& 
   }
   EarlierSweep sweep = gathering.Finish(earlier.name);
   sweep.from = Value::MakeMap();
-  sweep.from.Set("sweep", Value(earlier.name));
+  sweep.from.Set(spec.from_is_prior ? "prior" : "sweep", Value(earlier.name));
   sweep.from.Set("began", Value(earlier.created_at.us));
   sweep.from.Set("failed", std::move(failed));
   return sweep;
@@ -275,7 +316,10 @@ const Value* StudyOf(const ExperimentSpec& spec) {
 
 std::string EarlierNameIn(const Value& document) {
   const Value* from = document.is_map() ? document.Find("from") : nullptr;
-  if (from != nullptr && from->is_map()) from = from->Find("sweep");
+  if (from != nullptr && from->is_map()) {
+    const Value* const sweep = from->Find("sweep");
+    from = sweep != nullptr ? sweep : from->Find("prior");
+  }
   return from != nullptr && from->is_string() ? from->AsString() : std::string();
 }
 

@@ -20,6 +20,8 @@
 //
 //   from: {sweep: NAME, began: 1764478800000000, failed: [3, 7]}
 //
+// and with `prior` in the place of `sweep` for one over other data, or in another space.
+//
 // Thread rule: one thread, the store's.
 #pragma once
 
@@ -52,10 +54,11 @@ Value WithEarlier(Value document, const EarlierSweep& earlier);
 
 // Nothing where the spec has no `from`. Only what was known before `before` counts, so that a
 // resumed sweep learns from the same trials however the earlier one went on. Configurations that do
-// not fit the space (FitToSpace) and trials that have neither reported nor failed are left out.
-// Errors: the sweep is not there (the nearest name is told) or is another one of that name, it
-// follows other metrics or the other mode. Without any trial that fits it is a note: a sweep that
-// began so goes on so.
+// not fit the space (FitToSpace) and trials that have neither reported nor failed are left out. Of
+// a prior's configurations what the space has of them is enough (ShareOfSpace); where some had what
+// is constant now, those that had another value are left out. Errors: the sweep is not there (the
+// nearest name is told) or is another one of that name, it follows other metrics or the other mode.
+// Without any trial that fits it is a note: a sweep that began so goes on so.
 //
 // Parameters of a study are taken by their names, "optimizer.lr" also as "optimizer/lr"; constants
 // of the space, which a study does not have, are taken as they are.

@@ -85,18 +85,22 @@ Status ReadFrom(const SpecSection& root, ExperimentSpec& spec) {
   if (!from->is_map()) {
     if (!is_text(from)) {
       return root.Expected(*from, "from",
-                           "the name of an earlier sweep, or {optuna: study.db} of Optuna's");
+                           "the name of an earlier sweep, {prior: NAME} of one over other data, or "
+                           "{optuna: study.db} of Optuna's");
     }
     spec.from = from->AsString();
     return OkStatus();
   }
   TUNE_ASSIGN_OR_RETURN(const SpecSection study, SpecSection::Open(from, "from"));
-  if (const Value* const sweep = study.Find("sweep")) {
-    // As it is stored (tuner/earlier_sweep.h).
-    static constexpr std::string_view kSweepKeys[] = {"sweep", "began", "failed"};
+  for (const std::string_view key : {"sweep", "prior"}) {
+    const Value* const sweep = study.Find(key);
+    if (sweep == nullptr) continue;
+    // `began` and `failed` as it is stored (tuner/earlier_sweep.h).
+    const std::string_view kSweepKeys[] = {key, "began", "failed"};
     TUNE_RETURN_IF_ERROR(study.CheckKeys(kSweepKeys));
-    if (!is_text(sweep)) return study.Expected(*sweep, "sweep", "the name of an earlier sweep");
+    if (!is_text(sweep)) return study.Expected(*sweep, key, "the name of an earlier sweep");
     spec.from = sweep->AsString();
+    spec.from_is_prior = key == "prior";
     return OkStatus();
   }
   // `trials` is what the study had when the sweep began: in stored specs alone.

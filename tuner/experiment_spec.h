@@ -96,6 +96,7 @@ struct ExperimentSpec {
   Value constraints;             // as these; null: none.
   Value points;                  // Checked by ReadPoints; null: none.
   std::string from;              // Earlier sweep to learn from, or "optuna: FILE"; empty: none.
+  bool from_is_prior = false;    // Its trials are a prior (search/gp/prior.h).
   Value search;                  // Checked by MakeSearcher; null: random.
   Value scheduler;               // Checked by MakeScheduler; null: fifo.
   ResourceRequest resources;

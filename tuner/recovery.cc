@@ -26,7 +26,7 @@ Result<SweepParts> MakeSweepParts(const ExperimentSpec& spec, uint64_t seed,
                                   std::vector<EarlierTrial> history, int64_t decision_version) {
   TUNE_ASSIGN_OR_RETURN(SearchSpace space, SpaceOf(spec));
   SearchProblem problem = ProblemOf(spec, space, spec.samples, seed, decision_version);
-  problem.history = std::move(history);
+  Teach(spec, std::move(history), problem);
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Searcher> searcher,
                         MakeSearcher(spec.search, std::move(problem)));
   const CombineRules combine_rules =

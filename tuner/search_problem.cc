@@ -28,11 +28,16 @@ SearchProblem ProblemOf(const ExperimentSpec& spec, SearchSpace space, int64_t s
   problem.samples = samples;
   problem.seed = seed;
   problem.has_earlier = !spec.from.empty();
+  problem.has_prior = spec.from_is_prior;
   problem.max_t = SchedulerMaxT(spec.scheduler);
   Result<std::vector<Configuration>> points = ReadPoints(spec.points, problem.space);
   TUNE_CHECK(points.ok());
   problem.points = *std::move(points);
   return problem;
+}
+
+void Teach(const ExperimentSpec& spec, std::vector<EarlierTrial> earlier, SearchProblem& problem) {
+  (spec.from_is_prior ? problem.prior : problem.history) = std::move(earlier);
 }
 
 int64_t TrialCountOf(const ExperimentSpec& spec, const SearchSpace& space, int64_t samples) {

@@ -3,6 +3,8 @@
 // Thread rule: pure functions.
 #pragma once
 
+#include <vector>
+
 #include "search/searcher.h"
 #include "tuner/decision_version.h"
 #include "tuner/experiment_spec.h"
@@ -16,6 +18,9 @@ Result<SearchSpace> SpaceOf(const ExperimentSpec& spec);
 // was written. `decision_version`: of the sweep.
 SearchProblem ProblemOf(const ExperimentSpec& spec, SearchSpace space, int64_t samples,
                         uint64_t seed, int64_t decision_version = kDecisionVersion);
+
+// Gives what the spec's `from` brings to the searcher: as its own trials, or as its prior.
+void Teach(const ExperimentSpec& spec, std::vector<EarlierTrial> earlier, SearchProblem& problem);
 
 // As TrialCount, of a spec that has been checked.
 int64_t TrialCountOf(const ExperimentSpec& spec, const SearchSpace& space, int64_t samples);

@@ -68,6 +68,11 @@ Value OrFifo(const Value& scheduler) { return scheduler.is_null() ? Value("fifo"
 
 Value NameOrNull(const std::string& name) { return name.empty() ? Value() : Value(name); }
 
+Value EarlierOf(const ExperimentSpec& spec) {
+  if (spec.from.empty()) return Value();
+  return Value((spec.from_is_prior ? "prior: " : "") + spec.from);
+}
+
 const Value* OrNothing(const Value& value) { return value.is_null() ? nullptr : &value; }
 
 Value OrRandom(const Value& search) {
@@ -127,7 +132,7 @@ std::vector<std::string> DescribeSpecDifferences(const ExperimentSpec& stored,
   comparison.Compare("space", &stored.space, &file.space);
   comparison.Compare("constraints", OrNothing(stored.constraints), OrNothing(file.constraints));
   comparison.Compare("points", OrNothing(stored.points), OrNothing(file.points));
-  const Value earlier[] = {NameOrNull(stored.from), NameOrNull(file.from)};
+  const Value earlier[] = {EarlierOf(stored), EarlierOf(file)};
   comparison.Compare("from", OrNothing(earlier[0]), OrNothing(earlier[1]));
   comparison.Compare("metric", &metrics[0], &metrics[1]);
   comparison.Compare("mode", &modes[0], &modes[1]);

@@ -254,7 +254,8 @@ Value Schema() {
                          {"type", List({"array", "null"})},
                          {"items", Type("object")}})},
       {"from", About(Object({{"type", List({"string", "object", "null"})}}),
-                     "An earlier sweep to learn from, or {optuna: study.db}")},
+                     "An earlier sweep to learn from, {prior: NAME} of one over other data, or "
+                     "{optuna: study.db}")},
       {"search", Search()},
       {"scheduler", Scheduler()},
       {"resources", Resources()},

@@ -2,6 +2,7 @@
 // with its spec.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,18 +34,56 @@ class SearcherContract : public testing::TestWithParam<SearcherCase> {
     return *space;
   }
 
-  std::unique_ptr<Searcher> Make(uint64_t seed, std::vector<EarlierTrial> history = {}) const {
+  Result<std::unique_ptr<Searcher>> TryMake(uint64_t seed, std::vector<EarlierTrial> history,
+                                            std::vector<EarlierTrial> prior = {}) const {
     const Result<Value> search = ParseJson(GetParam().search);
     const auto points = ReadPoints(*ParseJson(GetParam().points), Space());
     EXPECT_TRUE(points.ok()) << points.status().message();
-    Result<std::unique_ptr<Searcher>> made = MakeSearcher(*search, {.space = Space(),
-                                                                    .modes = GetParam().modes,
-                                                                    .samples = kTrials,
-                                                                    .seed = seed,
-                                                                    .points = *points,
-                                                                    .history = std::move(history)});
+    SearchProblem problem{.space = Space(),
+                          .modes = GetParam().modes,
+                          .samples = kTrials,
+                          .seed = seed,
+                          .points = *points,
+                          .history = std::move(history)};
+    problem.has_prior = !prior.empty();
+    problem.prior = std::move(prior);
+    return MakeSearcher(*search, std::move(problem));
+  }
+  std::unique_ptr<Searcher> Make(uint64_t seed, std::vector<EarlierTrial> history = {}) const {
+    Result<std::unique_ptr<Searcher>> made = TryMake(seed, std::move(history));
     EXPECT_TRUE(made.ok()) << made.status().message();
     return *std::move(made);
+  }
+
+  // What an earlier sweep of this searcher came to; some failed, some never reported.
+  std::vector<EarlierTrial> EarlierTrials() const {
+    std::vector<EarlierTrial> trials;
+    const auto earlier = Make(11);
+    for (int64_t n = 0; n < kTrials; ++n) {
+      const auto configuration = earlier->Suggest(TrialNumber{n});
+      if (!configuration) continue;
+      EarlierTrial trial{*configuration, {}, n % 7 == 3};
+      for (int64_t iteration = 1; iteration <= n % 4; ++iteration) {
+        trial.reports.push_back({iteration, ValuesAt(Text(configuration), iteration)});
+      }
+      trials.push_back(std::move(trial));
+    }
+    return trials;
+  }
+  // `second` is told in the first half what `first` suggested.
+  void ExpectSameAfterARestart(Searcher& first, Searcher& second) const {
+    const SearchSpace space = Space();
+    for (int64_t n = 0; n < kTrials; ++n) {
+      const auto configuration = first.Suggest(TrialNumber{n});
+      if (configuration && n < kTrials / 2) second.Restore(TrialNumber{n}, *configuration);
+      if (n >= kTrials / 2) {
+        EXPECT_EQ(Text(second.Suggest(TrialNumber{n})), Text(configuration)) << n;
+      }
+      if (!configuration) continue;
+      ExpectOfSpace(*configuration, space);
+      Tell(first, n, Text(configuration));
+      Tell(second, n, Text(configuration));
+    }
   }
 
   static std::string Text(const std::optional<Configuration>& configuration) {
@@ -173,31 +212,18 @@ TEST_P(SearcherContract, ATrialThatFailedMayGoOnAndEndAgain) {
 }
 
 TEST_P(SearcherContract, WithAnEarlierSweepSuggestionsAreOfTheSpaceAndSurviveARestart) {
-  const SearchSpace space = Space();
-  std::vector<EarlierTrial> history;
-  const auto earlier = Make(11);
-  for (int64_t n = 0; n < kTrials; ++n) {
-    const auto configuration = earlier->Suggest(TrialNumber{n});
-    if (!configuration) continue;
-    EarlierTrial trial{*configuration, {}, n % 7 == 3};
-    for (int64_t iteration = 1; iteration <= n % 4; ++iteration) {
-      trial.reports.push_back({iteration, ValuesAt(Text(configuration), iteration)});
-    }
-    history.push_back(std::move(trial));
+  const std::vector<EarlierTrial> history = EarlierTrials();
+  ExpectSameAfterARestart(*Make(7, history), *Make(7, history));
+}
+
+TEST_P(SearcherContract, WithAPriorSuggestionsAreOfTheSpaceAndSurviveARestart) {
+  const std::vector<EarlierTrial> prior = EarlierTrials();
+  const auto first = TryMake(7, {}, prior);
+  if (!first.ok()) {
+    EXPECT_THAT(first.status().message(), ::testing::HasSubstr("prior"));
+    GTEST_SKIP() << "takes no prior";
   }
-  const auto first = Make(7, history);
-  const auto second = Make(7, history);
-  for (int64_t n = 0; n < kTrials; ++n) {
-    const auto configuration = first->Suggest(TrialNumber{n});
-    if (configuration && n < kTrials / 2) second->Restore(TrialNumber{n}, *configuration);
-    if (n >= kTrials / 2) {
-      EXPECT_EQ(Text(second->Suggest(TrialNumber{n})), Text(configuration)) << n;
-    }
-    if (!configuration) continue;
-    ExpectOfSpace(*configuration, space);
-    Tell(*first, n, Text(configuration));
-    Tell(*second, n, Text(configuration));
-  }
+  ExpectSameAfterARestart(**first, **TryMake(7, {}, prior));
 }
 
 TEST_P(SearcherContract, OneThatLearnsOrIsUniqueNeverRepeatsAConfiguration) {

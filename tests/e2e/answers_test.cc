@@ -250,5 +250,52 @@ TEST_F(Answers, HelpIsThereByEachOfItsWays) {
   EXPECT_EQ(RunTune(folder_, {"why", "s/1"}).out, why.out);
 }
 
+TEST_F(Answers, ASweepInAnotherSpaceIsAPriorWhichARestartHasToo) {
+  const auto sweep = [&](const std::string& name, const std::string& more) {
+    return folder_.Write(name + ".yaml",
+                         "metric: loss\nmode: min\nseed: 3\n"
+                         "trainable: {curve: {value: \"(x - 0.3)^2\", iterations: "
+                         "1}}\nlimits: {max_concurrent: 1}\n" +
+                             more);
+  };
+  const auto run = [&](const std::string& space, const std::string& name,
+                       const std::string& samples) {
+    return RunTune(folder_,
+                   {"run", space, "--name", name, "--cpus", "1", "--set", "samples=" + samples});
+  };
+  ASSERT_TRUE(Succeeded(run(sweep("before",
+                                  "space: {x: {uniform: [0, 1]}, old: {uniform: [0, 1]}}\n"
+                                  "search: {algorithm: sobol}\n"),
+                            "before", "20")));
+  const std::string later =
+      sweep("later",
+            "space: {x: {uniform: [0, 0.9]}, new: {uniform: [0, 1]}}\nfrom: {prior: before}\n"
+            "search: {algorithm: gp}\n");
+  const ProgramResult whole = run(later, "whole", "16");
+  ASSERT_TRUE(Succeeded(whole));
+  EXPECT_THAT(whole.err, AllOf(HasSubstr(" trials of before; "), HasSubstr("do not fit this space"),
+                               HasSubstr("the prior explains a part of the results")));
+  ASSERT_TRUE(Succeeded(run(later, "parts", "12")));
+  ASSERT_TRUE(Succeeded(RunTune(folder_, {"resume", "parts", "--samples", "16", "--cpus", "1"})));
+  const auto trials = [&](const std::string& name) {
+    return Query(folder_,
+                 "select t.config from trials as t join experiments as e on e.id = "
+                 "t.experiment where e.name = '" +
+                     name + "' order by number");
+  };
+  EXPECT_EQ(trials("parts"), trials("whole"));
+  EXPECT_EQ(trials("whole").size(), 16u);
+  // Its first one is the best of the prior.
+  EXPECT_EQ(Query(folder_,
+                  "select abs(json_extract(config, '$.x') - 0.3) < 0.05 from trials as t "
+                  "join experiments as e on e.id = t.experiment where e.name = 'whole' and "
+                  "number = 0"),
+            Rows{"1"});
+  EXPECT_THAT(RunTune(folder_, {"run", later, "--name", "other", "--set", "search=tpe"}).err,
+              HasSubstr("it is gp that learns from a prior"));
+  EXPECT_THAT(RunTune(folder_, {"run", later, "--name", "other", "--set", "from.prior=befoer"}).err,
+              HasSubstr("did you mean 'before'?"));
+}
+
 }  // namespace
 }  // namespace tune::testing

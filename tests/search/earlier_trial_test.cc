@@ -51,6 +51,18 @@ TEST(FitToSpace, SaysWhatDoesNotFit) {
             "it does not keep to the constraints");
 }
 
+TEST(ShareOfSpace, TakesWhatTheSpaceHasOfItWhateverElseIsMissing) {
+  const auto share = [](std::string_view flat) {
+    return ShareOfSpace(Flat(flat), Space(kSpace, R"(["n < 4"])"));
+  };
+  // Another constant, a parameter that is gone, one that did not exist, a constraint that is new.
+  EXPECT_EQ(ToJson(share(R"([["k", 7], ["z", 1], ["n", 8.0]])")->ToFlat()), R"([["n",8]])");
+  EXPECT_EQ(share(R"([["kind", "c"], ["n", 8]])").status().message(),
+            "'kind' was 'c', now it is choice: [\"a\", \"b\"]");
+  EXPECT_EQ(share(R"([["z", 1], ["k", 3]])").status().message(),
+            "it has none of this space's parameters");
+}
+
 TEST(TrialObservations, AnEarlierTrialCountsAsHadOnlyWhereThatIsAskedFor) {
   const SearchSpace space = Space(R"({"x": {"uniform": [0, 1]}})");
   const Configuration configuration = Flat(R"([["x", 0.5]])");

@@ -107,6 +107,44 @@ TEST_F(EarlierSweepTest, WhatDoesNotFitIsLeftOutAndTold) {
   EXPECT_THAT(sweep->note, HasSubstr("now it is uniform: [0, 0.5])"));
 }
 
+// ---- {prior: NAME}
+
+std::string WithPrior(std::string text) {
+  text.replace(text.find("tpe"), 3, "gp");
+  return text + "from: {prior: space}\n";
+}
+
+TEST_F(EarlierSweepTest, OfAPriorWhatTheSpaceHasIsEnough) {
+  const auto sweep = From(With(WithPrior(kSpec), "lr: {loguniform: [0.0001, 0.1]}",
+                               "momentum: {uniform: [0, 1]}, epochs: 20"));
+  ASSERT_TRUE(sweep.ok()) << sweep.status().message();
+  EXPECT_EQ(sweep->note, "from: the prior is 10 trials of space");
+  EXPECT_EQ(sweep->trials[0].configuration.parameters().size(), 1u);
+  EXPECT_EQ(*sweep->from.Find("prior"), Value("space"));
+  EXPECT_EQ(EarlierNameIn(WithEarlier(Value::MakeMap(), *sweep)), "space");
+}
+
+TEST_F(EarlierSweepTest, OfAPriorWhatWasOutsideADomainIsLeftOutAndTold) {
+  const auto sweep = From(With(WithPrior(kSpec), "[0, 1]", "[0, 0.5]"));
+  ASSERT_TRUE(sweep.ok());
+  EXPECT_GT(sweep->trials.size(), 0u);
+  EXPECT_LT(sweep->trials.size(), 10u);
+  EXPECT_THAT(sweep->note, HasSubstr("now it is uniform: [0, 0.5])"));
+}
+
+TEST_F(EarlierSweepTest, OfAPriorThoseWithAConstantOfThisSpaceGoBeforeTheOthers) {
+  const auto all = From(WithPrior(kSpec));
+  ASSERT_TRUE(all.ok());
+  const std::string third = ToJson(*all->trials[3].configuration.Find("lr"));
+  const auto one = From(With(WithPrior(kSpec), "{loguniform: [0.0001, 0.1]}", third));
+  ASSERT_TRUE(one.ok());
+  EXPECT_EQ(one->trials.size(), 1u);
+  EXPECT_THAT(one->note, HasSubstr("from: the prior is 1 trial of space; 9 do not fit this space "
+                                   "(trial 0: 'lr' was "));
+  EXPECT_EQ(From(With(WithPrior(kSpec), "{loguniform: [0.0001, 0.1]}", "7"))->trials.size(), 10u)
+      << "no trial had it, so that none is nearer than another";
+}
+
 TEST_F(EarlierSweepTest, ASweepThatIsNotThereOrFollowsSomethingElseIsRefused) {
   EXPECT_EQ(ErrorOf(std::string(kSpec) + "from: spcae\n"),
             "from: there is no sweep 'spcae' in the database; did you mean 'space'?");

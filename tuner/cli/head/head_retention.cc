@@ -16,9 +16,11 @@ namespace {
 // The names that unfinished sweeps learn from.
 Result<std::set<std::string>> FindTaught(Database& database) {
   static constexpr char kSql[] =
-      "SELECT DISTINCT coalesce(json_extract(spec, '$.from.sweep'), json_extract(spec, '$.from'))"
-      " FROM experiment_rows WHERE status IN ('RUNNING', 'INTERRUPTED')"
-      " AND 'text' IN (json_type(spec, '$.from.sweep'), json_type(spec, '$.from'))";
+      "SELECT DISTINCT coalesce(json_extract(spec, '$.from.sweep'),"
+      " json_extract(spec, '$.from.prior'), json_extract(spec, '$.from'))"
+      " FROM experiment_rows WHERE status IN ('RUNNING', 'INTERRUPTED') AND 'text' IN"
+      " (json_type(spec, '$.from.sweep'), json_type(spec, '$.from.prior'), json_type(spec, "
+      "'$.from'))";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
   std::set<std::string> names;
   for (;;) {

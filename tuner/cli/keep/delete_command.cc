@@ -47,8 +47,8 @@ struct Doomed {
 Result<std::string> FindLearner(Database& database, const std::string& name) {
   static constexpr char kLearnerSql[] =
       "SELECT name FROM experiment_rows"
-      " WHERE ?1 IN (json_extract(spec, '$.from'), json_extract(spec, '$.from.sweep')) AND name <> "
-      "?1"
+      " WHERE ?1 IN (json_extract(spec, '$.from'), json_extract(spec, '$.from.sweep'),"
+      " json_extract(spec, '$.from.prior')) AND name <> ?1"
       " AND status IN ('RUNNING', 'INTERRUPTED') ORDER BY id LIMIT 1";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kLearnerSql));
   row->BindAll(name);

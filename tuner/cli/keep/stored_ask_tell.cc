@@ -18,7 +18,7 @@ constexpr char kTrainable[] = "ask-tell";
 Result<AskTellSession> MakeSession(const ExperimentSpec& spec, const SearchSpace& space,
                                    uint64_t seed, int64_t decision_version, EarlierSweep earlier) {
   SearchProblem problem = ProblemOf(spec, space, /*samples=*/-1, seed, decision_version);
-  problem.history = std::move(earlier.trials);
+  Teach(spec, std::move(earlier.trials), problem);
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Searcher> searcher,
                         MakeSearcher(spec.search, std::move(problem)));
   return AskTellSession(std::move(searcher), spec.objectives(), spec.feasible);
