@@ -53,7 +53,9 @@ class DrivenTrial {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }
 
-  void Start(const SweepInfo& sweep, const StartAttempt& start) { Say(EncodeStart(sweep, start)); }
+  void Start(const SweepInfo& sweep, const StartAttempt& start, const WorkPlace& place = {}) {
+    Say(EncodeStart(sweep, start, {}, place));
+  }
   void Answer(ReportAnswer answer) { Say(EncodeAnswer(answer)); }
 
   // What it says next; nothing when it closes its end, or says nothing for a minute.

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "models/train/checkpoint.h"
+#include "tests/trial_runner/driven_trial.h"
 #include "tests/trial_runner/message_samples.h"
 #include "tests/trial_runner/one_worker_test.h"
 #include "trial_runner/worker/food11_attempt.h"
@@ -209,6 +210,31 @@ TEST_F(JoinedFood11TrialOfSeveralWeights, FailsAloneWhereItsOwnAreNot) {
 TEST_F(JoinedFood11TrialOfSeveralWeights, IsGivenBackWhereTheDataOfAllAreNot) {
   ExpectTrialGivenBack(R"({"data":"nowhere","image_size":32})",
                        "no folder '" + folder_ + "/nowhere'");
+}
+
+// Each would wait for the others in a folder of its own.
+TEST(Food11Rank, ThatCannotMeetThoseOfOtherWorkersSaysSoAtOnce) {
+  SweepInfo sweep;
+  sweep.experiment = "sweep";
+  sweep.metric = "val_accuracy";
+  sweep.trainable = R"("food11")";
+  sweep.base_dir = "/nowhere";
+  StartAttempt start;
+  start.ref = Ref(0, 1, 1);
+  start.cpu_milli = 1000;
+  start.config = kSmall;
+  start.artifact_dir = "/nowhere/sweep/0";
+  start.world_size = 2;
+  start.is_spread = true;
+  start.group.local_world_size = 1;
+  start.group.node_count = 2;
+  WorkPlace place;
+  place.has_own_artifacts = true;
+  DrivenTrial rank("tune_trial_food11");
+  rank.Start(sweep, start, place);
+  const TrialEnd end = rank.Expect<TrialEnd>();
+  EXPECT_EQ(end.detail, EndDetail::kUnfitMachine);
+  EXPECT_THAT(end.error, testing::HasSubstr("/nowhere/sweep/0 is a folder of this machine alone"));
 }
 
 TEST_F(Food11Trial, EndsSoonWhenKilledInTheMiddleOfAnEpoch) {

@@ -146,5 +146,29 @@ TEST_F(WorkerRanks, WaitForWhatTheFirstOfThemHereGoesOnFrom) {
   EXPECT_THAT(Effects(), ElementsAre("log 2 /c/0/attempt_2_rank_1.log", "start 2 trial 0"));
 }
 
+// What ranks of several workers would write for each other there, nobody else sees.
+TEST_F(WorkerRanks, AreToldWhereTheArtifactFolderIsThisMachinesAlone) {
+  const auto is_told = [this] {
+    for (const Effect& effect : core_->TakeEffects()) {
+      const auto* const written = std::get_if<WriteToProcess>(&effect);
+      if (written == nullptr) continue;
+      const auto read =
+          ParseToTrial(std::string_view(written->line).substr(0, written->line.size() - 1));
+      return std::get<TrialStart>(*read).place.has_own_artifacts;
+    }
+    ADD_FAILURE() << "nothing began";
+    return false;
+  };
+  for (const CheckpointStorage storage :
+       {CheckpointStorage::kTuner, CheckpointStorage::kSharedFolder}) {
+    finds_places_ = false;
+    JoinWith(true, false);
+    Tell(Rank(0));
+    Effects();
+    core_->OnPlace({}, {{}, "", "/a"}, FoundPlace{{}, "/c", storage}, now_);
+    EXPECT_EQ(is_told(), storage == CheckpointStorage::kTuner);
+  }
+}
+
 }  // namespace
 }  // namespace tune

@@ -13,6 +13,12 @@
 namespace tune {
 namespace {
 
+// Ranks of several workers meet in the trial's artifact folder: where each has one of its own, they
+// would wait for each other for ever.
+bool CannotMeet(const TrialStart& start) {
+  return start.group.node_count > 1 && start.place.has_own_artifacts;
+}
+
 // What is unavailable is another rank.
 TrialEnd EndForRank(const Status& status, models::DeviceKind device) {
   if (status.code() != StatusCode::kUnavailable) return EndForTraining(status, device);
@@ -89,6 +95,14 @@ class Rank {
 
 TrialEnd TrainAsRank(int64_t lane, const TrialStart& start, const models::Food11Options& options,
                      std::shared_ptr<const models::Dataset> dataset, LaneSession& session) {
+  if (CannotMeet(start)) {
+    return {Outcome::kBadConfig,
+            "ranks of food11 on several workers meet in the trial's artifact folder, and " +
+                start.artifact_dir +
+                " is a folder of this machine alone; put the database where all workers reach it "
+                "under one path, or leave out spread: true",
+            EndDetail::kUnfitMachine};
+  }
   // Gloo writes to ranks that may be gone: that is an error to tell, no signal to die of.
   std::signal(SIGPIPE, SIG_IGN);
   const auto ranks = models::ConnectRanks(

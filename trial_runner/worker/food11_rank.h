@@ -14,7 +14,8 @@
 namespace tune {
 
 // Trains to the end, beside nobody. The other ranks are met in a folder of the trial's artifacts
-// that no other attempt has. Where the worker is gone, so is this process.
+// that no other attempt has; where other workers do not reach it, this machine is unfit. Where the
+// worker is gone, so is this process.
 TrialEnd TrainAsRank(int64_t lane, const TrialStart& start, const models::Food11Options& options,
                      std::shared_ptr<const models::Dataset> dataset, LaneSession& session);
 

@@ -258,6 +258,7 @@ Result<TrialStart> ReadStart(Value& map) {
   }
   TUNE_RETURN_IF_ERROR(ReadGroup(map, start.group));
   TUNE_RETURN_IF_ERROR(TakeText(map, "address", limits::kNameBytesMax, start.place.address));
+  TUNE_RETURN_IF_ERROR(TakeBool(map, "own_artifacts", start.place.has_own_artifacts));
   TUNE_RETURN_IF_ERROR(TakeText(map, "folder", limits::kPathBytesMax, start.place.folder));
   TUNE_RETURN_IF_ERROR(TakeText(map, "content", limits::kNameBytesMax, start.place.content));
   TUNE_RETURN_IF_ERROR(TakeText(map, "cache", limits::kPathBytesMax, start.place.cache));
@@ -356,6 +357,7 @@ std::string EncodeStart(const SweepInfo& sweep, const StartAttempt& start,
     Int("rank", start.rank, out);
     Int("world_size", start.world_size, out);
     Text("address", place.address, out);
+    if (place.has_own_artifacts) out += R"(,"own_artifacts":true)";
     AddGroup(start.group, out);
   }
   Key("devices", out);

@@ -19,6 +19,7 @@ struct WorkPlace {
   std::string inputs =
       {};  // Absolute: the folder of its inputs (command_inputs.h); empty: it has none.
   std::string address = "127.0.0.1";  // Of this machine, as the other ranks of an attempt reach it.
+  bool has_own_artifacts = false;  // The artifact folder is this machine's: no other one sees it.
   friend bool operator==(const WorkPlace&, const WorkPlace&) = default;
 };
 

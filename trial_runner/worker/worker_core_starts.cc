@@ -191,6 +191,7 @@ void WorkerCore::BeginAttempt(ProcessId id, Process& process, int64_t lane) {
   start.artifact_dir = sweep.FolderHere(start.artifact_dir);
   if (running.restored) start.checkpoint_path = *running.restored;
   if (start.is_spread) place.address = options_.address;
+  place.has_own_artifacts = HasOwnArtifacts(start.ref);
   if (start.group.master_address.empty()) start.group.master_address = place.address;
   running.log_path = LogPath(start, start.artifact_dir);
   ChooseLogs(id, process);
