@@ -6,6 +6,7 @@
 #include "core/check.h"
 #include "models/cuda/network.h"
 #include "models/train/rank_batch_runner.h"
+#include "models/train/rank_check.h"
 #include "models/train/safetensors.h"
 
 namespace tune::models {
@@ -51,6 +52,10 @@ Trainer::Trainer(const Food11Options& options, std::shared_ptr<const Dataset> da
 }
 
 Result<EpochReport> Trainer::RunEpoch() {
+  if (unchecked_ranks_ != nullptr) {
+    TUNE_ASSIGN_OR_RETURN(const std::vector<Alike> mine, AlikeOf(run_, *dataset_, *network_));
+    TUNE_RETURN_IF_ERROR(CheckAlike(*std::exchange(unchecked_ranks_, nullptr), mine));
+  }
   TUNE_RETURN_IF_ERROR(run_.BeginEpoch());
   while (run_.is_in_epoch()) {
     TUNE_ASSIGN_OR_RETURN(const BatchResult result, batches_->Run(run_.NextStep()));
@@ -111,8 +116,10 @@ Result<std::unique_ptr<Trainer>> MakeTrainer(const Food11Options& options,
     batches = MakeRankBatchRunner(std::move(batches), *network, *ranks,
                                   std::move(exchange.exchange), std::move(exchange.note));
   }
-  return std::make_unique<Trainer>(options, std::move(dataset), std::move(network),
-                                   std::move(seconds), std::move(batches), world_size);
+  auto trainer = std::make_unique<Trainer>(options, std::move(dataset), std::move(network),
+                                           std::move(seconds), std::move(batches), world_size);
+  if (ranks != nullptr) trainer->CheckAgainst(*ranks);
+  return trainer;
 }
 
 }  // namespace tune::models

@@ -35,6 +35,10 @@ class Trainer {
           std::unique_ptr<MobileNetV2> network, SecondsClock seconds,
           std::unique_ptr<BatchRunner> batches = nullptr, int world_size = 1);
 
+  // The first epoch begins by comparing with the other ranks, which do so too, what must be alike
+  // (rank_check.h). `ranks` outlives the trainer.
+  void CheckAgainst(AllReduce& ranks) { unchecked_ranks_ = &ranks; }
+
   // Requires !finished().
   Result<EpochReport> RunEpoch();
   MobileNetV2& network() { return *network_; }
@@ -59,6 +63,7 @@ class Trainer {
   const std::unique_ptr<MobileNetV2> network_;
   const std::unique_ptr<BatchRunner> batches_;
   TrainingRun run_;
+  AllReduce* unchecked_ranks_ = nullptr;  // Null: there is nobody to compare with any more.
 };
 
 // Of one of `world_size` ranks.
@@ -73,8 +78,9 @@ Result<std::unique_ptr<MobileNetV2>> MakeNetwork(const Food11Options& options, i
                                                  int threads, int world_size = 1);
 
 // Network and trainer, with what the constructor requires checked (kInvalidArgument). `ranks`:
-// those that train this together, each with a trainer of its own, all options and data alike; null:
-// one alone. It outlives the trainer. With kAuto either all ranks train on cards, or none.
+// those that train this together, each with a trainer of its own, all options and data alike, which
+// the first epoch checks (kFailedPrecondition); null: one alone. It outlives the trainer. With
+// kAuto either all ranks train on cards, or none.
 Result<std::unique_ptr<Trainer>> MakeTrainer(const Food11Options& options,
                                              std::shared_ptr<const Dataset> dataset, int threads,
                                              SecondsClock seconds, AllReduce* ranks = nullptr);

@@ -1,8 +1,10 @@
 // Several ranks train one network: real sums over real connections, each rank a thread.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -17,6 +19,7 @@
 #include "models/data/synthetic.h"
 #include "models/ranks/gradient_buckets.h"
 #include "models/train/rank_batch_runner.h"
+#include "models/train/rank_check.h"
 #include "models/train/trainer.h"
 #include "tests/models/training/fake_network.h"
 #include "tests/models/training/on_ranks.h"
@@ -442,6 +445,84 @@ TEST(RankedTraining, ResumesBitForBitInBothPhases) {
     EXPECT_TRUE(SameTensors(resumed.optimizer, whole.optimizer));
     EXPECT_EQ(resumed.history.back().test_loss, whole.history.back().test_loss);
   }
+}
+
+// ---- what ranks must have alike
+
+// What each of two ranks says of its first epoch, where the second one begins with something else.
+struct Beginning {
+  Food11Options options = SmallTraining(kBatchSize);
+  std::shared_ptr<const Dataset> data = SmallData(kTrainingPerClass);
+  float added_to_weights = 0;
+};
+std::vector<Status> BeginApart(const Beginning& other) {
+  std::vector<Status> of_ranks(2);
+  OnRanks(2, [&](AllReduce& ranks) {
+    const Beginning mine = ranks.rank() == 0 ? Beginning() : other;
+    const auto made = MakeTrainer(
+        mine.options, mine.data, 1, [] { return 0.0; }, &ranks);
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    Trainer& trainer = **made;
+    std::vector<NamedTensor> weights = *trainer.network().ExportWeights();
+    weights.front().data.front() += mine.added_to_weights;
+    ASSERT_TRUE(trainer.network().ImportWeights(weights, /*head_optional=*/false).ok());
+    of_ranks[static_cast<size_t>(ranks.rank())] = trainer.RunEpoch().status();
+    EXPECT_EQ(trainer.history().empty(), !of_ranks[static_cast<size_t>(ranks.rank())].ok());
+  });
+  return of_ranks;
+}
+
+void ExpectRefusal(const Beginning& other, const std::string& why) {
+  const std::vector<Status> of_ranks = BeginApart(other);
+  EXPECT_EQ(of_ranks[0].code(), StatusCode::kFailedPrecondition) << why;
+  EXPECT_THAT(of_ranks[0].message(), testing::HasSubstr("they differ in " + why));
+  EXPECT_EQ(of_ranks[1], of_ranks[0]) << "each rank has the same line";
+}
+
+TEST(RankedTraining, BeginsWhereAllRanksHaveTheSame) {
+  EXPECT_TRUE(BeginApart({})[0].ok());
+  Beginning elsewhere;  // The same under another path.
+  elsewhere.options.data = "/mnt/food";
+  EXPECT_TRUE(BeginApart(elsewhere)[1].ok());
+}
+
+TEST(RankedTraining, DoesNotBeginWithOtherOptionsDataOrWeightsOnSomeRank) {
+  Beginning options;
+  options.options.lr *= 2;
+  ExpectRefusal(options, "lr: rank 1 has hash ");
+  Beginning count;
+  count.data = SmallData(kTrainingPerClass + 1);
+  ExpectRefusal(count,
+                "the number of images in training: rank 1 has 48, rank 0 has 44; each machine "
+                "needs the same data");
+  Beginning images;
+  auto other_images = std::make_shared<Dataset>(*images.data);
+  other_images->hash += 1;
+  images.data = other_images;
+  ExpectRefusal(images, "the images of the data: rank 1 has hash ");
+  Beginning weights;
+  weights.added_to_weights = 1e-3F;
+  ExpectRefusal(weights, "the weights that they begin with: rank 1 has hash ");
+}
+
+// As it is of programs for other processors, of which a machine has but one.
+TEST(RankedTraining, DoesNotBeginWhereRanksRoundOtherwise) {
+  OnRanks(3, [](AllReduce& ranks) {
+    const auto made = MakeTrainer(
+        SmallTraining(kBatchSize), SmallData(kTrainingPerClass), 1, [] { return 0.0; }, &ranks);
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    auto mine = AlikeOf((*made)->run(), *SmallData(kTrainingPerClass), (*made)->network());
+    ASSERT_TRUE(mine.ok()) << mine.status().message();
+    EXPECT_TRUE(CheckAlike(ranks, *mine).ok());
+    const auto rounding = std::find_if(mine->begin(), mine->end(), [](const Alike& alike) {
+      return alike.what.starts_with("how their processors round");
+    });
+    ASSERT_NE(rounding, mine->end());
+    rounding->value += ranks.rank() == 2 ? 1 : 0;
+    const Status status = CheckAlike(ranks, *mine);
+    EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+    EXPECT_THAT(status.message(), testing::HasSubstr("round an update of the weights: rank 2 has"));
+  });
 }
 
 TEST(RankedTraining, RefusesWhatRanksCannotShare) {
