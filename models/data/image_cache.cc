@@ -364,7 +364,8 @@ void RemoveOutdated(const fs::path& folder, const std::string& prefix, const std
   for (fs::directory_iterator it(folder, error); !error && it != fs::directory_iterator();
        it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (name.starts_with(prefix) && name.ends_with(".images") && name != keep) {
+    // The size has its end there: 32 is no beginning of 320.
+    if (name.starts_with(prefix + "-") && name.ends_with(".images") && name != keep) {
       std::error_code ignored;
       fs::remove(it->path(), ignored);
     }

@@ -231,6 +231,18 @@ TEST(ImageCache, IsMadeAnewWhenTheFolderChangesAndTheOldOneGoes) {
   EXPECT_FALSE(fs::exists(before));
 }
 
+TEST(ImageCache, OfOneSizeLeavesThoseOfOtherSizesAlone) {
+  const TempFolder folder;
+  WriteClassFolders(folder);
+  LoadOptions large = OptionsFor(folder);
+  large.image_size = 320;  // Whose digits begin with those of 32.
+  ASSERT_TRUE(LoadImages(large).ok());
+  ASSERT_TRUE(LoadImages(OptionsFor(folder)).ok());
+  large.decoder = nullptr;
+  const Result<Dataset> again = LoadImages(large);
+  EXPECT_TRUE(again.ok()) << again.status().message();
+}
+
 TEST(ImageCache, IsMadeAnewWhenItIsDamaged) {
   const TempFolder folder;
   WriteClassFolders(folder);
