@@ -358,14 +358,17 @@ Status BuildCache(const ImageFolder& found, const LoadOptions& options, uint64_t
   return WriteAll(file.get(), std::as_bytes(std::span(&header, 1)), path);
 }
 
-// Removes earlier caches of the same folder and size.
+// Removes earlier caches of the same folder and size, and what was left of those whose process
+// died while it made them: who makes one has the lock, as the caller has.
 void RemoveOutdated(const fs::path& folder, const std::string& prefix, const std::string& keep) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error); !error && it != fs::directory_iterator();
        it.increment(error)) {
     const std::string name = it->path().filename().string();
     // The size has its end there: 32 is no beginning of 320.
-    if (name.starts_with(prefix + "-") && name.ends_with(".images") && name != keep) {
+    const bool is_ours = name.starts_with(prefix + "-") &&
+                         (name.ends_with(".images") || name.ends_with(".images.tmp"));
+    if (is_ours && name != keep) {
       std::error_code ignored;
       fs::remove(it->path(), ignored);
     }

@@ -231,6 +231,22 @@ TEST(ImageCache, IsMadeAnewWhenTheFolderChangesAndTheOldOneGoes) {
   EXPECT_FALSE(fs::exists(before));
 }
 
+// By a process that was killed: the same list of images may never come again.
+TEST(ImageCache, OfAnotherFolderContentGoesThatWasLeftHalfMade) {
+  const TempFolder folder;
+  WriteClassFolders(folder);
+  ASSERT_TRUE(LoadImages(OptionsFor(folder)).ok());
+  const std::string left = CacheFile(folder) + ".tmp";
+  const std::string of_folder = fs::path(left).filename().string().substr(0, 8);
+  const std::string of_other_size = folder / (".tune-cache/" + of_folder + "-320-0.images.tmp");
+  WriteText(left, "half of it");
+  WriteText(of_other_size, "somebody makes it");
+  WriteText(folder / "training/pear/2.jpg", Encoded(".jpg", 120));
+  ASSERT_TRUE(LoadImages(OptionsFor(folder)).ok());
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(of_other_size));
+}
+
 TEST(ImageCache, OfOneSizeLeavesThoseOfOtherSizesAlone) {
   const TempFolder folder;
   WriteClassFolders(folder);
