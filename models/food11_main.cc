@@ -60,6 +60,10 @@ int ExitStatus(const Status& status) {
              : 1;
 }
 
+void Say(const std::string& text) {
+  if (!text.empty()) std::fprintf(stderr, "food11: %s\n", text.c_str());
+}
+
 void Warn(const std::string& text) {
   if (!text.empty()) std::fprintf(stderr, "food11: warning: %s\n", text.c_str());
 }
@@ -138,18 +142,19 @@ Result<int> ThreadsFor(const TrainCommand& command, const std::string& checkpoin
 
 Status RunTrain(const TrainCommand& command) {
   TUNE_ASSIGN_OR_RETURN(
-      const Food11Options options,
+      Food11Options options,
       ParseFood11Options(ToConfiguration(command.parameters), kDefaultSeed, command.data));
   Warn(Food11Advice(options));
   TUNE_ASSIGN_OR_RETURN(std::string checkpoint, CheckpointToResume(command));
   TUNE_ASSIGN_OR_RETURN(const int threads, ThreadsFor(command, checkpoint));
   TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<const Dataset> dataset,
                         Load(options.data, options.image_size));
+  TUNE_ASSIGN_OR_RETURN(const PlacedDevice device, PlaceDevice(options.device));
+  options.device = device.kind;
+  Say(device.note);
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer,
                         MakeTrainer(options, dataset, threads, Seconds));
-  if (const std::string note = trainer->Note(); !note.empty()) {
-    std::fprintf(stderr, "food11: %s\n", note.c_str());
-  }
+  Say(trainer->Note());
   if (!checkpoint.empty()) TUNE_RETURN_IF_ERROR(trainer->RestoreCheckpoint(checkpoint));
   Warn(trainer->run().ThreadsNote());
   std::printf("epoch  train_loss  train_accuracy  val_loss  val_accuracy  seconds  images/s\n");

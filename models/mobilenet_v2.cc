@@ -39,13 +39,26 @@ Status CheckNetworkOptions(const NetworkOptions& options) {
   return OkStatus();
 }
 
-Result<std::unique_ptr<MobileNetV2>> MobileNetV2::Create(const NetworkOptions& options,
+Result<PlacedDevice> PlaceDevice(DeviceKind wanted) {
+  return PlaceDevice(wanted, wanted == DeviceKind::kAuto ? cuda::CardName() : std::string());
+}
+
+Result<PlacedDevice> PlaceDevice(DeviceKind wanted, const Result<std::string>& card) {
+  if (wanted != DeviceKind::kAuto) return PlacedDevice{wanted, ""};
+  if (card.ok()) return PlacedDevice{DeviceKind::kCuda, "device auto: computes on " + *card};
+  // A card that is full for a moment, or sick, is no reason to compute many times slower.
+  if (card.status().code() != StatusCode::kFailedPrecondition) return card.status();
+  return PlacedDevice{DeviceKind::kCpu,
+                      "device auto: computes on the processor: " + card.status().message()};
+}
+
+Result<std::unique_ptr<MobileNetV2>> MobileNetV2::Create(const NetworkOptions& wanted,
                                                          uint64_t seed) {
-  TUNE_RETURN_IF_ERROR(CheckNetworkOptions(options));
-  if (options.device == DeviceKind::kCuda ||
-      (options.device == DeviceKind::kAuto && cuda::CardName().ok())) {
-    return cuda::CreateNetwork(options, seed);
-  }
+  TUNE_RETURN_IF_ERROR(CheckNetworkOptions(wanted));
+  NetworkOptions options = wanted;
+  TUNE_ASSIGN_OR_RETURN(const PlacedDevice placed, PlaceDevice(wanted.device));
+  options.device = placed.kind;
+  if (options.device == DeviceKind::kCuda) return cuda::CreateNetwork(options, seed);
   try {
     return cpu::CreateNetwork(options, seed);
   } catch (const std::bad_alloc&) {

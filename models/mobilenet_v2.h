@@ -32,6 +32,16 @@ enum class DeviceKind { kCpu, kCuda, kAuto };
 // CPU has fp32 alone.
 enum class Precision { kBf16, kFp32 };
 
+struct PlacedDevice {
+  DeviceKind kind = DeviceKind::kCpu;  // Never kAuto.
+  std::string note;                    // Of kAuto: one line for a log, what it came to; else "".
+};
+// What a wish comes to on this machine. kAuto takes the CPU only where there is no card; the errors
+// of one that fails or is full (models/cuda/network.h) are the answer.
+Result<PlacedDevice> PlaceDevice(DeviceKind wanted);
+// The same where that is known of the card: its name, or why it cannot be used.
+Result<PlacedDevice> PlaceDevice(DeviceKind wanted, const Result<std::string>& card);
+
 inline constexpr int kThreadsMax = 1024;
 
 struct NetworkOptions {
@@ -98,6 +108,7 @@ class MobileNetV2 : public NetworkTensors {
   // keyed by (seed, its name).
   static Result<std::unique_ptr<MobileNetV2>> Create(const NetworkOptions& options, uint64_t seed);
 
+  // Those of Create, with the device that kAuto came to.
   virtual const NetworkOptions& options() const = 0;
   // What the network holds in memory, all of it from its creation on.
   virtual int64_t memory_bytes() const = 0;

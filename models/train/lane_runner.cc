@@ -67,8 +67,8 @@ std::unique_ptr<LaneRunner> MakeHostLaneRunner(const NetworkOptions& options,
 
 Result<std::unique_ptr<LaneRunner>> MakeLaneRunner(const NetworkOptions& options,
                                                    std::shared_ptr<const Dataset> dataset) {
-  if (options.device == DeviceKind::kCuda ||
-      (options.device == DeviceKind::kAuto && cuda::CardName().ok())) {
+  TUNE_ASSIGN_OR_RETURN(const PlacedDevice placed, PlaceDevice(options.device));
+  if (placed.kind == DeviceKind::kCuda) {
     TUNE_RETURN_IF_ERROR(CheckNetworkOptions(options));
     return cuda::MakeLaneRunner(options, std::move(dataset));
   }

@@ -12,14 +12,6 @@
 namespace tune::models {
 namespace {
 
-// Where the ranks' networks compute: on cards only if each of them has one.
-Result<DeviceKind> AgreedDevice(DeviceKind wanted, AllReduce* ranks) {
-  if (wanted != DeviceKind::kAuto || ranks == nullptr) return wanted;
-  double with_card = cuda::CardName().ok() ? 1 : 0;
-  TUNE_RETURN_IF_ERROR(ranks->Sum(std::span(&with_card, 1)));
-  return with_card == ranks->world_size() ? DeviceKind::kCuda : DeviceKind::kCpu;
-}
-
 // How ranks add up their gradients, and what a log says of it.
 struct RankExchange {
   std::unique_ptr<GradientExchange> exchange;  // Null: through the host.
@@ -77,6 +69,16 @@ NetworkOptions NetworkOptionsOf(const Food11Options& options, int class_count, i
   return network_options;
 }
 
+Result<PlacedDevice> AgreeOnDevice(DeviceKind wanted, AllReduce& ranks) {
+  TUNE_ASSIGN_OR_RETURN(PlacedDevice mine, PlaceDevice(wanted));
+  if (wanted != DeviceKind::kAuto) return mine;
+  double with_card = mine.kind == DeviceKind::kCuda ? 1 : 0;
+  TUNE_RETURN_IF_ERROR(ranks.Sum(std::span(&with_card, 1)));
+  if (with_card == ranks.world_size() || mine.kind == DeviceKind::kCpu) return mine;
+  return PlacedDevice{DeviceKind::kCpu,
+                      "device auto: computes on the processor: not each rank has a card"};
+}
+
 Status LoadWeights(const Food11Options& options, NetworkTensors& tensors) {
   if (options.weights.empty()) return OkStatus();
   TUNE_ASSIGN_OR_RETURN(const std::vector<NamedTensor> loaded, ReadSafetensors(options.weights));
@@ -101,7 +103,10 @@ Result<std::unique_ptr<Trainer>> MakeTrainer(const Food11Options& options,
   TUNE_RETURN_IF_ERROR(CheckForRanks(options, world_size));
   TUNE_RETURN_IF_ERROR(CheckData(options, *dataset, world_size));
   Food11Options placed = options;
-  TUNE_ASSIGN_OR_RETURN(placed.device, AgreedDevice(options.device, ranks));
+  TUNE_ASSIGN_OR_RETURN(const PlacedDevice device, ranks == nullptr
+                                                       ? PlaceDevice(options.device)
+                                                       : AgreeOnDevice(options.device, *ranks));
+  placed.device = device.kind;
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<MobileNetV2> network,
                         MakeNetwork(placed, dataset->class_count(), threads, world_size));
   RankExchange exchange;
@@ -116,7 +121,7 @@ Result<std::unique_ptr<Trainer>> MakeTrainer(const Food11Options& options,
     batches = MakeRankBatchRunner(std::move(batches), *network, *ranks,
                                   std::move(exchange.exchange), std::move(exchange.note));
   }
-  auto trainer = std::make_unique<Trainer>(options, std::move(dataset), std::move(network),
+  auto trainer = std::make_unique<Trainer>(placed, std::move(dataset), std::move(network),
                                            std::move(seconds), std::move(batches), world_size);
   if (ranks != nullptr) trainer->CheckAgainst(*ranks);
   return trainer;

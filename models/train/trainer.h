@@ -70,6 +70,10 @@ class Trainer {
 NetworkOptions NetworkOptionsOf(const Food11Options& options, int class_count, int threads,
                                 int world_size = 1);
 
+// What a wish comes to for ranks that train together, on each of which this is called: with kAuto
+// all compute on cards, if each has one, or none does. Errors are PlaceDevice's and AllReduce's.
+Result<PlacedDevice> AgreeOnDevice(DeviceKind wanted, AllReduce& ranks);
+
 // From the file that options.weights names, if it does (the head may differ).
 Status LoadWeights(const Food11Options& options, NetworkTensors& tensors);
 
@@ -79,8 +83,8 @@ Result<std::unique_ptr<MobileNetV2>> MakeNetwork(const Food11Options& options, i
 
 // Network and trainer, with what the constructor requires checked (kInvalidArgument). `ranks`:
 // those that train this together, each with a trainer of its own, all options and data alike, which
-// the first epoch checks (kFailedPrecondition); null: one alone. It outlives the trainer. With
-// kAuto either all ranks train on cards, or none.
+// the first epoch checks (kFailedPrecondition); null: one alone. It outlives the trainer. The
+// trainer's options say what kAuto came to (AgreeOnDevice).
 Result<std::unique_ptr<Trainer>> MakeTrainer(const Food11Options& options,
                                              std::shared_ptr<const Dataset> dataset, int threads,
                                              SecondsClock seconds, AllReduce* ranks = nullptr);

@@ -343,5 +343,34 @@ TEST(MobileNetV2, WorksAtTheSmallestImageAndWidth) {
   EXPECT_GT(network->memory_bytes(), 1 << 20);
 }
 
+TEST(PlaceDevice, LeavesAWishForOneDeviceAsItIs) {
+  for (const DeviceKind wanted : {DeviceKind::kCpu, DeviceKind::kCuda}) {
+    const auto placed = PlaceDevice(wanted, Internal("nobody asks"));
+    ASSERT_TRUE(placed.ok());
+    EXPECT_EQ(placed->kind, wanted);
+    EXPECT_EQ(placed->note, "");
+  }
+}
+
+TEST(PlaceDevice, GoesToTheProcessorOnlyWhereThereIsNoCardAndSaysWhich) {
+  const auto with_card = PlaceDevice(DeviceKind::kAuto, std::string("NVIDIA H200 (device 0)"));
+  ASSERT_TRUE(with_card.ok());
+  EXPECT_EQ(with_card->kind, DeviceKind::kCuda);
+  EXPECT_EQ(with_card->note, "device auto: computes on NVIDIA H200 (device 0)");
+  const auto without = PlaceDevice(DeviceKind::kAuto, FailedPrecondition("no CUDA device"));
+  ASSERT_TRUE(without.ok());
+  EXPECT_EQ(without->kind, DeviceKind::kCpu);
+  EXPECT_EQ(without->note, "device auto: computes on the processor: no CUDA device");
+  for (const Status& of_card : {ResourceExhausted("it is full"), Internal("it is sick")}) {
+    EXPECT_EQ(PlaceDevice(DeviceKind::kAuto, of_card).status(), of_card);
+  }
+}
+
+TEST(Network, KnowsWhereItComputesWhenThatWasLeftToIt) {
+  NetworkOptions options = SmallOptions();
+  options.device = DeviceKind::kAuto;
+  EXPECT_NE(Make(options)->options().device, DeviceKind::kAuto);
+}
+
 }  // namespace
 }  // namespace tune::models

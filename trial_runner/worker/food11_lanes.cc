@@ -84,7 +84,7 @@ void Food11Lanes::On(int64_t lane, const LaneShallEnd&) { End(lane, {Outcome::kS
 
 // Nothing, or why it does not begin.
 std::optional<TrialEnd> Food11Lanes::Begin(int64_t lane, const TrialStart& start) {
-  const Result<models::Food11Options> options = ReadFood11Options(start, surroundings_.data_dir);
+  Result<models::Food11Options> options = ReadFood11Options(start, surroundings_.data_dir);
   if (!options.ok()) return EndFor(options.status());
   const std::string shape = models::LaneShape(*options);
   if (!lanes_.empty() && shape != shape_) {
@@ -98,12 +98,17 @@ std::optional<TrialEnd> Food11Lanes::Begin(int64_t lane, const TrialStart& start
   if (start.world_size > 1) return TrainAsRank(lane, start, *options, *dataset, session_);
   if (lanes_.empty()) {
     array_.reset();
+    const auto device = models::PlaceDevice(options->device);
+    if (!device.ok()) return EndForTraining(device.status(), models::DeviceKind::kCuda);
+    Log(device->note);
+    options->device = device_ = device->kind;
     auto runner = models::MakeLaneRunner(
         models::NetworkOptionsOf(*options, (*dataset)->class_count(), threads), *dataset);
     if (!runner.ok()) return EndForTraining(runner.status(), options->device);
     array_ = std::make_unique<models::LaneArray>(*dataset, *std::move(runner), MonotonicSeconds);
     shape_ = shape;
   }
+  options->device = device_;  // That of all lanes of an array.
   const Result<models::TrainingRun*> run = array_->Add(*options, {threads, DeviceBytes(start)});
   if (!run.ok()) {
     return EndForTraining(OfPath(start, "weights", run.status()), options->device);

@@ -62,6 +62,7 @@ class Food11Lanes {
   LaneSession& session_;
   std::unique_ptr<models::LaneArray> array_;  // Of the lanes that run; they are of one shape.
   std::string shape_;
+  models::DeviceKind device_ = models::DeviceKind::kCpu;  // Of the array; never kAuto.
   std::map<int64_t, Lane> lanes_;
   size_t epoch_lane_count_ = 0;     // That began the last epoch.
   double awaits_others_until_ = 0;  // By the clock, for as many as those.

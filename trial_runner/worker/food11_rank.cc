@@ -93,7 +93,7 @@ class Rank {
 
 }  // namespace
 
-TrialEnd TrainAsRank(int64_t lane, const TrialStart& start, const models::Food11Options& options,
+TrialEnd TrainAsRank(int64_t lane, const TrialStart& start, const models::Food11Options& wanted,
                      std::shared_ptr<const models::Dataset> dataset, LaneSession& session) {
   if (CannotMeet(start)) {
     return {Outcome::kBadConfig,
@@ -108,7 +108,12 @@ TrialEnd TrainAsRank(int64_t lane, const TrialStart& start, const models::Food11
   const auto ranks = models::ConnectRanks(
       {static_cast<int>(start.rank), static_cast<int>(start.world_size),
        start.artifact_dir + "/ranks_" + std::to_string(start.attempt.value), start.place.address});
-  if (!ranks.ok()) return EndForRank(ranks.status(), options.device);
+  if (!ranks.ok()) return EndForRank(ranks.status(), wanted.device);
+  const auto device = models::AgreeOnDevice(wanted.device, **ranks);
+  if (!device.ok()) return EndForRank(device.status(), models::DeviceKind::kCuda);
+  Log(device->note);
+  models::Food11Options options = wanted;
+  options.device = device->kind;
   const auto trainer = models::MakeTrainer(
       options, std::move(dataset), static_cast<int>(start.threads), MonotonicSeconds, ranks->get());
   if (!trainer.ok()) return EndForRank(OfPath(start, "weights", trainer.status()), options.device);

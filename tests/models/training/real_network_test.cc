@@ -50,6 +50,16 @@ TEST(RealNetwork, ResumesBitForBitInBothPhases) {
   }
 }
 
+// By it an end for want of memory is told as the card's or the host's.
+TEST(RealNetwork, SaysInItsRunsOptionsWhereItComputesWhenThatWasLeftToIt) {
+  Food11Options options = SmallTraining(/*batch_size=*/8);
+  options.device = DeviceKind::kAuto;
+  const auto trainer = MakeTrainer(options, SmallData(kTrainingPerClass), 1, [] { return 0.0; });
+  ASSERT_TRUE(trainer.ok()) << trainer.status().message();
+  EXPECT_NE((*trainer)->options().device, DeviceKind::kAuto);
+  EXPECT_EQ((*trainer)->options().device, (*trainer)->network().options().device);
+}
+
 TEST(RealNetwork, StartsFromWeightsOfAFileWithAnotherHead) {
   const TempFolder folder;
   const std::unique_ptr<Trainer> trained = NewTrainer(1);
