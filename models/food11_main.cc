@@ -168,6 +168,8 @@ Status RunTrain(const TrainCommand& command) {
     if (!checkpoint.empty()) fs::remove_all(checkpoint, ignored);
     checkpoint = saved;
   }
+  // With fewer total_epochs, or less patience, than the checkpoint has behind it.
+  if (trainer->run().owes_test()) TUNE_RETURN_IF_ERROR(trainer->RunTest().status());
   const EpochReport& last = trainer->history().back();
   if (last.end == EndReason::kDiverged) {
     return Internal("diverged: the loss of epoch " + std::to_string(last.epoch) +

@@ -49,6 +49,15 @@ Result<EpochReport> Trainer::RunEpoch() {
     TUNE_RETURN_IF_ERROR(CheckAlike(*std::exchange(unchecked_ranks_, nullptr), mine));
   }
   TUNE_RETURN_IF_ERROR(run_.BeginEpoch());
+  return RunSteps();
+}
+
+Result<EpochReport> Trainer::RunTest() {
+  TUNE_RETURN_IF_ERROR(run_.BeginTest());
+  return RunSteps();
+}
+
+Result<EpochReport> Trainer::RunSteps() {
   while (run_.is_in_epoch()) {
     TUNE_ASSIGN_OR_RETURN(const BatchResult result, batches_->Run(run_.NextStep()));
     TUNE_RETURN_IF_ERROR(run_.Take(result));

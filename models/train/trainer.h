@@ -41,6 +41,8 @@ class Trainer {
 
   // Requires !finished().
   Result<EpochReport> RunEpoch();
+  // Requires run().owes_test(): the last epoch's report, with the test.
+  Result<EpochReport> RunTest();
   MobileNetV2& network() { return *network_; }
   std::string Note() const { return batches_->Note(); }
 
@@ -59,6 +61,8 @@ class Trainer {
   }
 
  private:
+  Result<EpochReport> RunSteps();
+
   const std::shared_ptr<const Dataset> dataset_;
   const std::unique_ptr<MobileNetV2> network_;
   const std::unique_ptr<BatchRunner> batches_;

@@ -37,6 +37,9 @@ std::string FirstDifference(const Food11Options& a, const Food11Options& b, Chec
   return "";
 }
 
+// Whether the best epoch is tested when a run ends so.
+bool IsTested(EndReason end) { return end == EndReason::kAllEpochs || end == EndReason::kPatience; }
+
 bool HasFiniteLosses(const EpochReport& report) {
   return std::isfinite(report.train_loss) && std::isfinite(report.val_loss);
 }
@@ -159,16 +162,30 @@ Status TrainingRun::EndValidation() {
   report_.epoch_seconds = seconds_() - started_;
   NoteBest(report_);
   report_.end = ReasonToEnd(report_);
-  if (report_.end == EndReason::kAllEpochs || report_.end == EndReason::kPatience) {
-    if (!best_weights_.empty()) {
-      TUNE_ASSIGN_OR_RETURN(put_aside_, tensors_.ExportWeights());
-      TUNE_RETURN_IF_ERROR(tensors_.ImportWeights(best_weights_, /*head_optional=*/false));
-    }
-    BeginPass(Pass::kTest);
-    return OkStatus();
-  }
+  if (IsTested(report_.end)) return BeginTestPass();
   history_.push_back(report_);
   pass_ = Pass::kNone;
+  return OkStatus();
+}
+
+bool TrainingRun::owes_test() const {
+  if (is_in_epoch() || history_.empty()) return false;
+  return IsTested(history_.back().end) && !history_.back().test_accuracy.has_value();
+}
+
+Status TrainingRun::BeginTest() {
+  TUNE_CHECK(owes_test());
+  report_ = history_.back();
+  history_.pop_back();
+  return BeginTestPass();
+}
+
+Status TrainingRun::BeginTestPass() {
+  if (!best_weights_.empty()) {
+    TUNE_ASSIGN_OR_RETURN(put_aside_, tensors_.ExportWeights());
+    TUNE_RETURN_IF_ERROR(tensors_.ImportWeights(best_weights_, /*head_optional=*/false));
+  }
+  BeginPass(Pass::kTest);
   return OkStatus();
 }
 

@@ -62,6 +62,11 @@ class TrainingRun {
   Status Take(const BatchResult& result);
 
   bool finished() const { return !history_.empty() && history_.back().end != EndReason::kNone; }
+  // Whether it has finished and its best epoch was never tested: what was restored is past a limit
+  // of these options that it was not trained with.
+  bool owes_test() const;
+  // Requires owes_test(). As BeginEpoch: with the last step the history's last has the test.
+  Status BeginTest();
   // Every epoch so far, restored ones too. When finished, the last one has the end's reason.
   const std::vector<EpochReport>& history() const { return history_; }
   int best_epoch() const { return best_epoch_; }
@@ -89,6 +94,7 @@ class TrainingRun {
   Status EndPass();
   Status EndTraining();
   Status EndValidation();
+  Status BeginTestPass();
   Status EndTest();
   int64_t PassImageCount() const;
   // Of this pass: a step's; none at its end.

@@ -223,6 +223,34 @@ TEST(Trainer, KnowsAfterResumingThatItHadFinished) {
   EXPECT_FALSE(third.trainer->finished());
 }
 
+TEST(Trainer, TestsTheBestEpochOfWhatWasAlreadyPastItsLimitWhenItWasRestored) {
+  Food11Options options = SmallOptions();
+  options.total_epochs = 3;
+  TrialRun whole(options, ThreeClasses());
+  whole.Epochs(3);
+  EXPECT_FALSE(whole.trainer->run().owes_test());
+
+  const TempFolder folder;
+  TrialRun first(SmallOptions(), ThreeClasses());
+  first.Epochs(3);
+  ASSERT_TRUE(first.trainer->SaveCheckpoint(folder.path()).ok());
+  EXPECT_FALSE(first.trainer->run().owes_test()) << "it has not finished";
+  options.total_epochs = 2;
+  TrialRun second(options, ThreeClasses());
+  ASSERT_TRUE(second.trainer->RestoreCheckpoint(folder / "checkpoint_000003").ok());
+  EXPECT_TRUE(second.trainer->finished());
+  ASSERT_TRUE(second.trainer->run().owes_test());
+  const auto report = second.trainer->RunTest();
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->epoch, 3);
+  EXPECT_EQ(report->test_loss, whole.trainer->history().back().test_loss);
+  EXPECT_EQ(report->test_epoch, whole.trainer->best_epoch());
+  EXPECT_EQ(second.trainer->history().size(), 3U);
+  EXPECT_TRUE(second.trainer->finished());
+  EXPECT_FALSE(second.trainer->run().owes_test());
+  EXPECT_TRUE(SameTensors(*second.network->ExportWeights(), *first.network->ExportWeights()));
+}
+
 TEST(Trainer, RefusesACheckpointOfOtherOptionsOrDataAndSaysWhich) {
   const TempFolder folder;
   TrialRun first(SmallOptions(), ThreeClasses());
