@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -466,11 +467,16 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "food11: %s (food11 --help shows the use)\n", error.what());
     return 2;
   }
-  if (app.got_subcommand("train")) return ExitStatus(RunTrain(train));
-  if (app.got_subcommand("evaluate")) return ExitStatus(RunEvaluate(evaluate));
-  if (app.got_subcommand("predict")) return ExitStatus(RunPredict(predict));
-  if (app.got_subcommand("prepare")) return ExitStatus(RunPrepare(prepare));
-  return ExitStatus(ImportIdx(import));
+  try {
+    if (app.got_subcommand("train")) return ExitStatus(RunTrain(train));
+    if (app.got_subcommand("evaluate")) return ExitStatus(RunEvaluate(evaluate));
+    if (app.got_subcommand("predict")) return ExitStatus(RunPredict(predict));
+    if (app.got_subcommand("prepare")) return ExitStatus(RunPrepare(prepare));
+    return ExitStatus(ImportIdx(import));
+  } catch (const std::bad_alloc&) {
+    return ExitStatus(
+        ResourceExhausted("no memory is left; a smaller batch_size or image_size needs less"));
+  }
 }
 
 }  // namespace

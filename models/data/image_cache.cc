@@ -39,7 +39,9 @@ namespace fs = std::filesystem;
 constexpr uint64_t kMagic = 0x33474D49454E5554ULL;
 constexpr uint64_t kTextBytesMax = 256u << 20;
 constexpr uint64_t kImageBytesMax = 1u << 30;  // Of one file to decode.
-constexpr uint64_t kBatchBytes = 8u << 20;     // Files decoded together: bounds the memory.
+// Of files that are decoded together, or of their images as they are kept, where those are more;
+// and of the images of one file that are resized together. Bounds the memory.
+constexpr uint64_t kBatchBytes = 8u << 20;
 
 struct Header {
   uint64_t magic = kMagic;
@@ -207,10 +209,17 @@ Result<Dataset> OpenCache(const std::string& path, uint64_t key, int image_size)
   return dataset;
 }
 
+uint64_t ImageBytes(const LoadOptions& options) {
+  return static_cast<uint64_t>(options.image_size) * static_cast<uint64_t>(options.image_size) * 3;
+}
+
 struct DecodedFile {
-  std::vector<uint8_t> pixels;  // (images, size, size, 3)
-  std::string error;            // What is wrong with the image.
-  Status unread;                // Why the file was not read, which says nothing of the image.
+  std::vector<uint8_t> pixels;  // (size, size, 3)
+  // In the place of pixels, as they were in the file, where it has several: thousands of small ones
+  // in the wanted size are too much to hold.
+  std::vector<RgbImage> many;
+  std::string error;  // What is wrong with the image.
+  Status unread;      // Why the file was not read, which says nothing of the image.
 };
 
 // A disk that fails, too many open files, a file that is gone again: left out for that, the image
@@ -235,61 +244,85 @@ DecodedFile DecodeFile(const ImageFile& file, const LoadOptions& options) {
     decoded.unread = Unread(bytes.status());
     return decoded;
   }
-  const Result<std::vector<RgbImage>> images =
+  Result<std::vector<RgbImage>> images =
       options.decoder(std::span(reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()));
   if (!images.ok()) {
     decoded.error = images.status().message();
     return decoded;
   }
-  const size_t image_bytes = static_cast<size_t>(options.image_size) * options.image_size * 3;
-  decoded.pixels.resize(image_bytes * images->size());
-  for (size_t i = 0; i < images->size(); ++i) {
-    ResizeAndCrop((*images)[i], options.image_size,
-                  std::span(decoded.pixels).subspan(i * image_bytes, image_bytes));
+  if (images->size() > 1) {
+    decoded.many = *std::move(images);
+    return decoded;
   }
+  decoded.pixels.resize(ImageBytes(options));
+  ResizeAndCrop(images->front(), options.image_size, decoded.pixels);
   return decoded;
 }
 
-std::vector<DecodedFile> DecodeBatch(std::span<const ImageFile> files, const LoadOptions& options) {
-  std::vector<DecodedFile> decoded(files.size());
+// Does work(0) .. work(count - 1), in so many threads. Throws std::bad_alloc where one did.
+template <class Work>
+void InThreads(size_t count, int threads, const Work& work) {
   std::atomic<size_t> next = 0;
   std::atomic<bool> is_memory_short = false;
-  const auto work = [&] {
+  const auto run = [&] {
     try {
-      for (size_t i = next++; i < files.size(); i = next++) {
-        decoded[i] = DecodeFile(files[i], options);
-      }
+      for (size_t i = next++; i < count; i = next++) work(i);
     } catch (const std::bad_alloc&) {
       is_memory_short = true;  // For the caller: no thread may end by an exception.
     }
   };
-  std::vector<std::jthread> threads;
-  for (int t = 1; t < options.threads; ++t) threads.emplace_back(work);
-  work();
-  threads.clear();  // Joins.
+  std::vector<std::jthread> others;
+  const size_t thread_count = std::min(static_cast<size_t>(threads), count);
+  for (size_t t = 1; t < thread_count; ++t) others.emplace_back(run);
+  run();
+  others.clear();  // Joins.
   if (is_memory_short) throw std::bad_alloc();
+}
+
+std::vector<DecodedFile> DecodeBatch(std::span<const ImageFile> files, const LoadOptions& options) {
+  std::vector<DecodedFile> decoded(files.size());
+  InThreads(files.size(), options.threads,
+            [&](size_t i) { decoded[i] = DecodeFile(files[i], options); });
   return decoded;
 }
 
 // A split's files, cut into what is decoded together.
-std::vector<std::span<const ImageFile>> BatchesOf(std::span<const ImageFile> files) {
+std::vector<std::span<const ImageFile>> BatchesOf(std::span<const ImageFile> files,
+                                                  uint64_t image_bytes) {
   std::vector<std::span<const ImageFile>> batches;
   for (size_t begin = 0, end = 0; begin < files.size(); begin = end) {
     for (uint64_t bytes = 0; end < files.size() && bytes < kBatchBytes; ++end) {
-      bytes += files[end].bytes;
+      bytes += std::max(files[end].bytes, image_bytes);
     }
     batches.push_back(files.subspan(begin, end - begin));
   }
   return batches;
 }
 
+// Resizes and writes as many at a time as are held together.
+Status AppendMany(int fd, const std::string& path, std::span<const RgbImage> images,
+                  const LoadOptions& options) {
+  const size_t image_bytes = ImageBytes(options);
+  const size_t at_a_time = std::max<size_t>(1, kBatchBytes / image_bytes);
+  std::vector<uint8_t> pixels(image_bytes * std::min(at_a_time, images.size()));
+  for (size_t begin = 0; begin < images.size(); begin += at_a_time) {
+    const size_t count = std::min(at_a_time, images.size() - begin);
+    InThreads(count, options.threads, [&](size_t i) {
+      ResizeAndCrop(images[begin + i], options.image_size,
+                    std::span(pixels).subspan(i * image_bytes, image_bytes));
+    });
+    const auto written = std::as_bytes(std::span(pixels)).first(count * image_bytes);
+    TUNE_RETURN_IF_ERROR(WriteAll(fd, written, path));
+  }
+  return OkStatus();
+}
+
 // Writes the pixels of a split behind what `fd` already has.
 Status AppendSplit(int fd, const std::string& path, const ImageFolder& found, Split split,
                    const LoadOptions& options, Contents& contents, std::vector<int32_t>& labels) {
-  const size_t image_bytes = static_cast<size_t>(options.image_size) * options.image_size * 3;
   std::vector<int64_t> class_counts(found.class_names.size(), 0);
   std::vector<SkippedImage> class_skipped(found.class_names.size());  // The last one of each.
-  const auto batches = BatchesOf(found.splits[static_cast<size_t>(split)]);
+  const auto batches = BatchesOf(found.splits[static_cast<size_t>(split)], ImageBytes(options));
   std::future<std::vector<DecodedFile>> next;
   const auto begin_decoding = [&](size_t b) {
     if (b < batches.size()) {
@@ -308,11 +341,12 @@ Status AppendSplit(int fd, const std::string& path, const ImageFolder& found, Sp
         class_skipped[static_cast<size_t>(file.label)] = contents.skipped.back();
         continue;
       }
-      const size_t count = decoded[i].pixels.size() / image_bytes;
+      const size_t count = std::max<size_t>(1, decoded[i].many.size());
       labels.insert(labels.end(), count, file.label);
       class_counts[static_cast<size_t>(file.label)] += static_cast<int64_t>(count);
       contents.counts[static_cast<size_t>(split)] += static_cast<int64_t>(count);
       TUNE_RETURN_IF_ERROR(WriteAll(fd, std::as_bytes(std::span(decoded[i].pixels)), path));
+      TUNE_RETURN_IF_ERROR(AppendMany(fd, path, decoded[i].many, options));
     }
   }
   for (size_t label = 0; label < class_counts.size(); ++label) {

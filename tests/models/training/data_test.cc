@@ -7,6 +7,8 @@
 
 #include <atomic>
 #include <filesystem>
+#include <new>
+#include <sstream>
 #include <thread>
 
 #include "core/hash.h"
@@ -17,6 +19,7 @@
 #include "models/data/load_data.h"
 #include "tests/models/training/image_samples.h"
 #include "tests/models/training/temp_folder.h"
+#include "tests/sanitized.h"
 
 namespace tune::models {
 namespace {
@@ -229,6 +232,73 @@ TEST(ImageCache, IsMadeAnewWhenTheFolderChangesAndTheOldOneGoes) {
   ASSERT_TRUE(dataset.ok());
   EXPECT_EQ(dataset->split(Split::kTraining).count(), 5);
   EXPECT_FALSE(fs::exists(before));
+}
+
+// 11 images of 512 pixels are a batch, however small their files are.
+TEST(ImageCache, HoldsAsManyDecodedImagesAsAreABatchNotAsManyAsSmallFilesAre) {
+  const TempFolder folder;
+  WriteClassFolders(folder);
+  for (int i = 2; i < 40; ++i) {
+    WriteText(folder / ("training/pear/" + std::to_string(i) + ".jpg"), Encoded(".jpg", i));
+  }
+  LoadOptions options = OptionsFor(folder);
+  options.image_size = 512;
+  std::vector<uintmax_t> written;  // When an image was decoded.
+  options.decoder = [&](std::span<const uint8_t> bytes) {
+    for (const auto& entry : fs::directory_iterator(folder / ".tune-cache")) {
+      if (entry.path().extension() == ".tmp") written.push_back(fs::file_size(entry.path()));
+    }
+    return DecodeImage(bytes);
+  };
+  const Result<Dataset> dataset = LoadImages(options);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+  ASSERT_EQ(written.size(), 50U);
+  // While the third batch is decoded, the first one has been written.
+  EXPECT_GE(written[22], 11U * 512 * 512 * 3);
+}
+
+int64_t DataBytes() {
+  std::istringstream status(ReadText("/proc/self/status"));
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmData:")) return std::stoll(line.substr(7)) << 10;
+  }
+  return 0;
+}
+
+// As import-idx makes them: all images of a class in one file.
+TEST(ImageCache, ResizesTheManyImagesOfOneFileAFewAtATime) {
+  if (kIsSanitized) GTEST_SKIP() << "a sanitizer takes more memory than any limit here";
+  const TempFolder folder;
+  constexpr int kCount = 400;  // 300 MiB in the wanted size.
+  for (const std::string split : {"training", "validation", "evaluation"}) {
+    for (const std::string name : {"/coat", "/shirt"}) {
+      std::string images;
+      const bool is_large = split == "training" && name == "/coat";
+      for (int i = 0; i < (is_large ? kCount : 2); ++i) {
+        images += "P5\n2 2\n255\n" + std::string(4, static_cast<char>(i % 200));
+      }
+      WriteText(folder / (split + name + "/images.pgm"), images);
+    }
+  }
+  LoadOptions options = OptionsFor(folder);
+  options.image_size = 512;
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_DATA, &before), 0);
+  const rlimit some = {.rlim_cur = static_cast<rlim_t>(DataBytes() + (128 << 20)),
+                       .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_DATA, &some), 0);
+  Result<Dataset> dataset = ResourceExhausted("no memory is left");
+  try {
+    dataset = LoadImages(options);
+  } catch (const std::bad_alloc&) {
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_DATA, &before), 0);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+  ASSERT_EQ(dataset->split(Split::kTraining).count(), kCount + 2);
+  for (const int i : {0, 1, 9, 10, 11, 199, kCount - 1}) {
+    EXPECT_EQ(dataset->image(Split::kTraining, i)[0], i % 200) << i;
+    EXPECT_EQ(dataset->splits[0].labels[static_cast<size_t>(i)], 0);
+  }
 }
 
 // By a process that was killed: the same list of images may never come again.
