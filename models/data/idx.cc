@@ -139,7 +139,8 @@ Status ImportIdx(const IdxImport& import) {
                             training, validation));
   TUNE_RETURN_IF_ERROR(
       Deal(import.evaluation_images, import.evaluation_labels, 0, evaluation, evaluation));
-  const fs::path out = fs::path(import.out).lexically_normal();
+  fs::path out = fs::path(import.out).lexically_normal();
+  if (!out.has_filename()) out = out.parent_path();  // "mnist/" is beside "mnist.tmp", too.
   const std::string temporary = out.string() + ".tmp";
   fs::remove_all(temporary, error);
   Status written = WriteSplit(temporary, Split::kTraining, import.class_names, training);

@@ -442,6 +442,23 @@ TEST(ImportIdx, MakesAFolderThatLoads) {
   EXPECT_FALSE(fs::exists(import.out));
 }
 
+TEST(ImportIdx, TakesAFolderThatIsWrittenWithASlashAtItsEnd) {
+  const TempFolder folder;
+  WriteText(folder / "images", IdxImagesFile(4, 4));
+  WriteText(folder / "labels", IdxLabelsFile(std::string("\0\1\0\1", 4)));
+  IdxImport import;
+  import.training_images = import.evaluation_images = folder / "images";
+  import.training_labels = import.evaluation_labels = folder / "labels";
+  import.class_names = {"coat", "shirt"};
+  import.validation_every = 3;  // Images 0 and 3.
+  import.out = folder / "set/";
+  const Status imported = ImportIdx(import);
+  ASSERT_TRUE(imported.ok()) << imported.message();
+  EXPECT_TRUE(fs::exists(folder / "set/training/coat/images.pgm"));
+  EXPECT_FALSE(fs::exists(folder / "set/.tmp"));
+  EXPECT_FALSE(fs::exists(folder / "set.tmp"));
+}
+
 TEST(ImportIdx, RefusesNamesThatAreNotFoldersOfTheirOwn) {
   const TempFolder folder;
   WriteText(folder / "images", IdxImagesFile(6, 4));
