@@ -58,23 +58,28 @@ class DrivenTrial {
   }
   void Answer(ReportAnswer answer) { Say(EncodeAnswer(answer)); }
 
+  // The same of one lane of several.
+  void StartLane(const SweepInfo& sweep, const StartAttempt& start, int64_t lane) {
+    Say(EncodeStart(sweep, start, {}, {}, lane));
+  }
+  void AnswerLane(ReportAnswer answer, int64_t lane) { Say(EncodeAnswer(answer, lane)); }
+  void EndLane(int64_t lane) { Say(EncodeLeave(/*at_once=*/true, lane)); }
+
   // What it says next; nothing when it closes its end, or says nothing for a minute.
   std::optional<FromTrial> Listen() {
-    while (true) {
-      const size_t end = inbox_.find('\n');
-      if (end != std::string::npos) {
-        Result<FromTrial> message = ParseFromTrial(std::string_view(inbox_).substr(0, end));
-        TUNE_CHECK(message.ok());
-        inbox_.erase(0, end + 1);
-        return *std::move(message);
-      }
-      pollfd ready = {process_.socket.get(), POLLIN, 0};
-      if (poll(&ready, 1, 60'000) <= 0) return std::nullopt;
-      char buffer[65536];
-      const ssize_t count = recv(process_.socket.get(), buffer, sizeof buffer, 0);
-      if (count <= 0) return std::nullopt;
-      inbox_.append(buffer, static_cast<size_t>(count));
-    }
+    const std::optional<std::string> line = NextLine();
+    if (!line) return std::nullopt;
+    Result<FromTrial> message = ParseFromTrial(*line);
+    TUNE_CHECK(message.ok());
+    return *std::move(message);
+  }
+  // The next message, of whatever lane; there must be one.
+  OfLane<FromTrial> ExpectOfLane() {
+    const std::optional<std::string> line = NextLine();
+    TUNE_CHECK(line);
+    Result<OfLane<FromTrial>> message = ParseFromLane(*line);
+    TUNE_CHECK(message.ok());
+    return *std::move(message);
   }
   // The next message, which must be one of this kind.
   template <typename T>
@@ -89,6 +94,23 @@ class DrivenTrial {
   }
 
  private:
+  std::optional<std::string> NextLine() {
+    while (true) {
+      const size_t end = inbox_.find('\n');
+      if (end != std::string::npos) {
+        std::string line = inbox_.substr(0, end);
+        inbox_.erase(0, end + 1);
+        return line;
+      }
+      pollfd ready = {process_.socket.get(), POLLIN, 0};
+      if (poll(&ready, 1, 60'000) <= 0) return std::nullopt;
+      char buffer[65536];
+      const ssize_t count = recv(process_.socket.get(), buffer, sizeof buffer, 0);
+      if (count <= 0) return std::nullopt;
+      inbox_.append(buffer, static_cast<size_t>(count));
+    }
+  }
+
   void Say(const std::string& line) {
     TUNE_CHECK(send(process_.socket.get(), line.data(), line.size(), MSG_NOSIGNAL) ==
                static_cast<ssize_t>(line.size()));

@@ -103,5 +103,37 @@ TEST_F(TrialMemory, ALimitHoldsForItsAttemptAlone) {
   }
 }
 
+// What the two that ended held may not be free yet.
+TEST_F(TrialMemory, TheLimitOfLanesIsNotLoweredWhileOneOfThemRunsOn) {
+  sweep_.trainable = R"("food11")";
+  sweep_.metric = "val_accuracy";
+  constexpr int64_t kLimit = 512 << 20;
+  constexpr char kConfig[] = R"({"data":"synthetic","image_size":32,"width_mult":0.35,)"
+                             R"("batch_size":32,"total_epochs":1000,"patience":1000})";
+  DrivenTrial trial("tune_trial_food11");
+  const auto until = [&](int64_t lane, auto is_it) {
+    while (true) {
+      const OfLane<FromTrial> said = trial.ExpectOfLane();
+      const bool is_report = std::holds_alternative<Report>(said.message);
+      if (is_report) trial.AnswerLane(ReportAnswer::kContinue, said.lane);
+      if (said.lane == lane && is_it(is_report)) return;
+    }
+  };
+  const auto start = [&](int64_t lane) {
+    trial.StartLane(sweep_, AttemptOf(lane, kLimit, kConfig), lane);
+    until(lane, [](bool is_report) { return is_report; });
+  };
+  const auto end = [&](int64_t lane) {
+    trial.EndLane(lane);
+    until(lane, [](bool is_report) { return !is_report; });
+  };
+  for (const int64_t lane : {1, 2, 3}) start(lane);
+  end(1);
+  end(2);
+  start(4);
+  EXPECT_THAT(LimitsOf(trial.pid()),
+              ContainsRegex("Max data size +" + std::to_string(3 * kLimit) + " "));
+}
+
 }  // namespace
 }  // namespace tune

@@ -23,15 +23,21 @@ std::optional<LaneEvent> LaneSession::On(int64_t lane, TrialStart& start) {
   if (lanes_.empty()) ChooseDevices(start.device_environment);
   lanes_[lane].memory_bytes = start.memory_bytes;
   lanes_[lane].is_save_wanted = start.saves_first;
-  int64_t sum = 0;
-  for (const auto& [number, running] : lanes_) sum += running.memory_bytes;
-  const bool all_have_one = std::all_of(lanes_.begin(), lanes_.end(), [](const auto& entry) {
-    return entry.second.memory_bytes > 0;
-  });
-  // It is never lowered while others run: what the one that has ended held may not be free yet.
-  memory_.Limit(all_have_one ? sum : 0);
+  memory_.Limit(MemoryOfAll());
   ChooseSpeaker();
   return LaneEvent(std::move(start));
+}
+
+int64_t LaneSession::MemoryOfAll() const {
+  int64_t sum = 0;
+  for (const auto& [number, running] : lanes_) {
+    if (running.memory_bytes == 0) return 0;
+    sum += running.memory_bytes;
+  }
+  // It is never lowered while others run: what those that have ended held may not be free yet.
+  const int64_t before = memory_.limit_bytes();
+  if (lanes_.size() == 1) return sum;
+  return before == 0 ? 0 : std::max(sum, before);
 }
 
 std::optional<LaneEvent> LaneSession::On(int64_t lane, ReportAnswer answer) {

@@ -39,7 +39,7 @@ class LaneSession {
   // What there is to do for a lane. Nothing: nothing came for so long (TrialSocket::kForever: until
   // something does), or nothing will any more (is_closed). The first start's devices become
   // CUDA_VISIBLE_DEVICES. What the lanes that run may allocate together is the sum of their limits,
-  // if each has one.
+  // if each has one, and never less than before while any of them runs on.
   std::optional<OfLane<LaneEvent>> Next(int wait_ms);
   bool is_closed() const { return socket_.is_closed(); }
 
@@ -68,6 +68,8 @@ class LaneSession {
   std::optional<LaneEvent> On(int64_t lane, const LeaveLane& leave);
   // Its worker says that to processes of users' programs alone.
   static std::optional<LaneEvent> On(int64_t, const LeaveWithin&) { return std::nullopt; }
+  // What the lanes that run may allocate together; 0: no limit.
+  int64_t MemoryOfAll() const;
   void ChooseSpeaker();
   void LetSigtermIfSaved();
 

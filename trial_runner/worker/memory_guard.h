@@ -19,6 +19,7 @@ class MemoryGuard {
  public:
   // From now on; 0: none. It is printed.
   void Limit(int64_t bytes);
+  int64_t limit_bytes() const { return limit_bytes_; }  // 0: none.
 
   // From now on a failed `new`, in any thread, ends the attempt as out_of_memory, and the process
   // with it. What allocates by other means throws std::bad_alloc: to be caught, and ended with
