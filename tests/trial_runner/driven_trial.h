@@ -45,6 +45,17 @@ class DrivenTrial {
     process_.pid = 0;
   }
 
+  // What it has printed and written out since the last call.
+  std::string Printed() {
+    std::string printed;
+    char buffer[65536];
+    for (ssize_t count = 1; count > 0;) {
+      count = read(process_.output.get(), buffer, sizeof buffer);
+      if (count > 0) printed.append(buffer, static_cast<size_t>(count));
+    }
+    return printed;
+  }
+
   void Signal(int signal) { kill(process_.pid, signal); }
   // Waits for its end: 128 + signal when one ended it.
   int Wait() {

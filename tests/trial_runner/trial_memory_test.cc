@@ -103,6 +103,18 @@ TEST_F(TrialMemory, ALimitHoldsForItsAttemptAlone) {
   }
 }
 
+TEST_F(TrialMemory, TheLogOfEachAttemptSaysItsLimit) {
+  sweep_.trainable = R"({"curve":{"value":"t"}})";
+  sweep_.metric = "value";
+  DrivenTrial trial("tune_trial");
+  for (const int64_t number : {1, 2}) {  // In one process, under one limit.
+    trial.Start(sweep_, AttemptOf(number, 64 << 20, "{}"));
+    EXPECT_TRUE(trial.Expect<Report>().final);
+    EXPECT_EQ(trial.Expect<TrialEnd>().outcome, Outcome::kCompleted);
+    EXPECT_THAT(trial.Printed(), HasSubstr("memory limit: 67108864 bytes\n")) << number;
+  }
+}
+
 // What the two that ended held may not be free yet.
 TEST_F(TrialMemory, TheLimitOfLanesIsNotLoweredWhileOneOfThemRunsOn) {
   sweep_.trainable = R"("food11")";

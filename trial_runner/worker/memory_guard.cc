@@ -38,11 +38,14 @@ void SayOutOfMemory() {
 }  // namespace
 
 void MemoryGuard::Limit(int64_t bytes) {
-  if (bytes == limit_bytes_) return;
-  rlimit limit = {};
-  getrlimit(RLIMIT_DATA, &limit);
-  limit.rlim_cur = bytes == 0 ? limit.rlim_max : static_cast<rlim_t>(bytes);
-  const bool is_set = setrlimit(RLIMIT_DATA, &limit) == 0;
+  if (bytes == 0 && limit_bytes_ == 0) return;
+  bool is_set = true;
+  if (bytes != limit_bytes_) {
+    rlimit limit = {};
+    getrlimit(RLIMIT_DATA, &limit);
+    limit.rlim_cur = bytes == 0 ? limit.rlim_max : static_cast<rlim_t>(bytes);
+    is_set = setrlimit(RLIMIT_DATA, &limit) == 0;
+  }
   limit_bytes_ = is_set ? bytes : 0;
   std::printf("memory limit: %lld bytes%s\n", static_cast<long long>(bytes),
               is_set ? "" : ", which could not be set: it is not enforced");

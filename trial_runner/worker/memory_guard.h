@@ -17,7 +17,7 @@ namespace tune {
 
 class MemoryGuard {
  public:
-  // From now on; 0: none. It is printed.
+  // From now on; 0: none. It is printed each time, for the log of the attempt that begins.
   void Limit(int64_t bytes);
   int64_t limit_bytes() const { return limit_bytes_; }  // 0: none.
 
