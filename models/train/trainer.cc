@@ -90,8 +90,13 @@ Result<PlacedDevice> AgreeOnDevice(DeviceKind wanted, AllReduce& ranks) {
 
 Status LoadWeights(const Food11Options& options, NetworkTensors& tensors) {
   if (options.weights.empty()) return OkStatus();
-  TUNE_ASSIGN_OR_RETURN(const std::vector<NamedTensor> loaded, ReadSafetensors(options.weights));
-  const Status imported = tensors.ImportWeights(loaded, /*head_optional=*/true);
+  const Result<std::vector<NamedTensor>> loaded = ReadSafetensors(options.weights);
+  // What is unavailable to a training is another rank (all_reduce.h).
+  if (loaded.status().code() == StatusCode::kUnavailable) {
+    return Internal(loaded.status().message());
+  }
+  TUNE_RETURN_IF_ERROR(loaded.status());
+  const Status imported = tensors.ImportWeights(*loaded, /*head_optional=*/true);
   return imported.ok() ? imported : imported.At(options.weights);
 }
 

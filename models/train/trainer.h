@@ -78,7 +78,8 @@ NetworkOptions NetworkOptionsOf(const Food11Options& options, int class_count, i
 // all compute on cards, if each has one, or none does. Errors are PlaceDevice's and AllReduce's.
 Result<PlacedDevice> AgreeOnDevice(DeviceKind wanted, AllReduce& ranks);
 
-// From the file that options.weights names, if it does (the head may differ).
+// From the file that options.weights names, if it does (the head may differ). kInternal: it cannot
+// be read now.
 Status LoadWeights(const Food11Options& options, NetworkTensors& tensors);
 
 // The network for the options, its weights drawn from the seed or loaded.

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
+#include <string>
 
 #include "models/data/synthetic.h"
 #include "models/train/trainer.h"
@@ -58,6 +60,18 @@ TEST(RealNetwork, SaysInItsRunsOptionsWhereItComputesWhenThatWasLeftToIt) {
   ASSERT_TRUE(trainer.ok()) << trainer.status().message();
   EXPECT_NE((*trainer)->options().device, DeviceKind::kAuto);
   EXPECT_EQ((*trainer)->options().device, (*trainer)->network().options().device);
+}
+
+// A rank that fails so is no rank that others have lost.
+TEST(RealNetwork, ItsWeightsFileThatCannotBeReadIsNotTakenForAnotherRank) {
+  const TempFolder folder;
+  Food11Options options = SmallTraining(/*batch_size=*/8);
+  options.weights = folder / "around";
+  std::filesystem::create_symlink("around", options.weights);  // Too many levels of links.
+  const Status made =
+      MakeTrainer(options, SmallData(kTrainingPerClass), 1, [] { return 0.0; }).status();
+  EXPECT_EQ(made.code(), StatusCode::kInternal);
+  EXPECT_NE(made.message().find(options.weights), std::string::npos) << made.message();
 }
 
 TEST(RealNetwork, StartsFromWeightsOfAFileWithAnotherHead) {
