@@ -16,6 +16,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -259,7 +260,8 @@ DecodedFile DecodeFile(const ImageFile& file, const LoadOptions& options) {
   return decoded;
 }
 
-// Does work(0) .. work(count - 1), in so many threads. Throws std::bad_alloc where one did.
+// Does work(0) .. work(count - 1), in so many threads, or as many as can be had. Throws
+// std::bad_alloc where one did.
 template <class Work>
 void InThreads(size_t count, int threads, const Work& work) {
   std::atomic<size_t> next = 0;
@@ -273,7 +275,10 @@ void InThreads(size_t count, int threads, const Work& work) {
   };
   std::vector<std::jthread> others;
   const size_t thread_count = std::min(static_cast<size_t>(threads), count);
-  for (size_t t = 1; t < thread_count; ++t) others.emplace_back(run);
+  try {
+    for (size_t t = 1; t < thread_count; ++t) others.emplace_back(run);
+  } catch (const std::system_error&) {  // The system gives no more.
+  }
   run();
   others.clear();  // Joins.
   if (is_memory_short) throw std::bad_alloc();
@@ -326,7 +331,9 @@ Status AppendSplit(int fd, const std::string& path, const ImageFolder& found, Sp
   std::future<std::vector<DecodedFile>> next;
   const auto begin_decoding = [&](size_t b) {
     if (b < batches.size()) {
-      next = std::async(std::launch::async, DecodeBatch, batches[b], std::cref(options));
+      // Where no thread can be had, when it is asked for.
+      next = std::async(std::launch::async | std::launch::deferred, DecodeBatch, batches[b],
+                        std::cref(options));
     }
   };
   begin_decoding(0);

@@ -301,6 +301,27 @@ TEST(ImageCache, ResizesTheManyImagesOfOneFileAFewAtATime) {
   }
 }
 
+// Their stacks are memory too, and processes have limits on their number.
+TEST(ImageCache, IsMadeWithAsManyThreadsAsCanBeHad) {
+  if (kIsSanitized) GTEST_SKIP() << "a sanitizer takes more memory than any limit here";
+  const TempFolder folder;
+  WriteClassFolders(folder);
+  for (int i = 2; i < 64; ++i) {
+    WriteText(folder / ("training/pear/" + std::to_string(i) + ".jpg"), Encoded(".jpg", i));
+  }
+  const LoadOptions options = OptionsFor(folder, /*threads=*/64);
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_DATA, &before), 0);
+  const rlimit few_stacks = {.rlim_cur = static_cast<rlim_t>(DataBytes() + (21 << 20)),
+                             .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_DATA, &few_stacks), 0);
+  const Result<Dataset> dataset = LoadImages(options);
+  ASSERT_EQ(setrlimit(RLIMIT_DATA, &before), 0);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+  EXPECT_TRUE(dataset->skipped.empty());
+  EXPECT_EQ(dataset->split(Split::kTraining).count(), 66);
+}
+
 // By a process that was killed: the same list of images may never come again.
 TEST(ImageCache, OfAnotherFolderContentGoesThatWasLeftHalfMade) {
   const TempFolder folder;
