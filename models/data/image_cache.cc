@@ -444,11 +444,11 @@ Result<Dataset> LoadFound(const ImageFolder& found, const LoadOptions& options) 
     return FailedPrecondition("data: the images of " + options.folder + " are not decoded yet at " +
                               std::to_string(options.image_size) + " pixels");
   }
-  Status cannot_lock;
+  Status cannot;  // Be made in the last folder that was tried.
   for (const std::string& folder : options.cache_folders) {
     const Result<FileDescriptor> lock = LockFolder(folder, prefix);
     if (!lock.ok()) {
-      cannot_lock = lock.status();
+      cannot = lock.status();
       continue;
     }
     const std::string path = (fs::path(folder) / name).string();
@@ -457,13 +457,15 @@ Result<Dataset> LoadFound(const ImageFolder& found, const LoadOptions& options) 
     const std::string temporary = path + ".tmp";
     if (Status built = BuildCache(found, options, key, temporary); !built.ok()) {
       ::unlink(temporary.c_str());
-      return built;
+      if (built.code() != StatusCode::kResourceExhausted) return built;
+      cannot = built;  // The disk is full; the next folder may be on another.
+      continue;
     }
     if (::rename(temporary.c_str(), path.c_str()) != 0) return ErrnoStatus("rename", temporary);
     RemoveOutdated(folder, prefix, name);
     return OpenCache(path, key, options.image_size);
   }
-  return cannot_lock;
+  return cannot;
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ using ImageDecoder = std::function<Result<std::vector<RgbImage>>(std::span<const
 struct LoadOptions {
   std::string folder;
   int image_size = 224;
-  // Where the cache may lie, best first; the first one that can be written is used, any that has it
-  // is read.
+  // Where the cache may lie, best first; the first one that can be written, and has room for it, is
+  // used, any that has it is read.
   std::vector<std::string> cache_folders;
   int threads = 1;
   // Null: a folder that is not in a cache yet fails with kFailedPrecondition.

@@ -389,6 +389,27 @@ TEST(ImageCache, GoesToTheNextFolderWhereTheFirstCannotBeMade) {
   EXPECT_THAT(nowhere.status().message(), HasSubstr(".tune-cache"));
 }
 
+TEST(ImageCache, GoesToTheNextFolderWhereTheFirstHasNoRoom) {
+  const TempFolder folder;
+  const TempFolder fallback;
+  WriteClassFolders(folder);
+  ASSERT_TRUE(LoadImages(OptionsFor(folder)).ok());
+  const std::string path = CacheFile(folder);
+  fs::remove(path);
+  fs::create_symlink("/dev/full", path + ".tmp");  // As if no block were left.
+  LoadOptions options = OptionsFor(folder);
+  options.cache_folders = CacheFolders(folder.path(), fallback.path());
+  const Result<Dataset> dataset = LoadImages(options);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+  EXPECT_EQ(CacheFile(folder), "");
+
+  fs::create_symlink("/dev/full", path + ".tmp");
+  options.cache_folders = {folder / ".tune-cache"};
+  const Result<Dataset> nowhere = LoadImages(options);
+  EXPECT_EQ(nowhere.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(nowhere.status().message(), HasSubstr(".tune-cache"));
+}
+
 TEST(LoadData, KnowsSyntheticAndAsksForAFolder) {
   const Result<Dataset> synthetic = LoadData("synthetic", 32, "", 1, nullptr);
   ASSERT_TRUE(synthetic.ok());
