@@ -1,6 +1,7 @@
 #include "models/data/image_header.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <string_view>
 
@@ -23,6 +24,7 @@ class Bytes {
     for (size_t i = count; i-- > 0;) number = number << 8 | At(at + i);
     return number;
   }
+  char Char(size_t at) const { return static_cast<char>(At(at)); }
   bool Has(size_t at, std::string_view text) const {
     if (at > bytes_.size() || bytes_.size() - at < text.size()) return false;
     return std::equal(text.begin(), text.end(), bytes_.begin() + static_cast<ptrdiff_t>(at),
@@ -129,6 +131,58 @@ std::optional<ImageSize> Jpeg2000Size(const Bytes& bytes) {
   return std::nullopt;
 }
 
+bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+// A decimal number of a text at `at`, which moves behind it; none where there is no digit. More
+// than any side is a side that is too large.
+std::optional<int64_t> NumberAt(const Bytes& bytes, size_t& at) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  int64_t number = 0;
+  const size_t begin = at;
+  for (; bytes.Char(at) >= '0' && bytes.Char(at) <= '9'; ++at) {
+    number = std::min(kMost, number * 10 + (bytes.Char(at) - '0'));
+  }
+  if (at == begin) return std::nullopt;
+  return number;
+}
+
+// The Netpbm formats and PFM: two numbers behind the magic, with comments between.
+std::optional<ImageSize> NetpbmSize(const Bytes& bytes) {
+  size_t at = 2;
+  std::array<int64_t, 2> sides = {};
+  for (int64_t& side : sides) {
+    for (; IsSpace(bytes.Char(at)) || bytes.Char(at) == '#'; ++at) {
+      if (bytes.Char(at) != '#') continue;
+      while (at < bytes.size() && bytes.Char(at) != '\n') ++at;
+    }
+    const std::optional<int64_t> number = NumberAt(bytes, at);
+    if (!number) return std::nullopt;
+    side = *number;
+  }
+  return ImageSize{sides[0], sides[1]};
+}
+
+// The number behind the first `key` of a header in lines, of which the first few are looked at.
+std::optional<int64_t> NumberBehind(const Bytes& bytes, std::string_view key) {
+  constexpr size_t kLookedThrough = 65536;
+  for (size_t at = 0; at < std::min(bytes.size(), kLookedThrough); ++at) {
+    if (!bytes.Has(at, key)) continue;
+    at += key.size();
+    while (IsSpace(bytes.Char(at))) ++at;
+    return NumberAt(bytes, at);
+  }
+  return std::nullopt;
+}
+
+// PAM ("WIDTH 4\nHEIGHT 3\n") and Radiance ("-Y 3 +X 4\n").
+std::optional<ImageSize> SizeInLines(const Bytes& bytes, std::string_view width,
+                                     std::string_view height) {
+  const std::optional<int64_t> columns = NumberBehind(bytes, width);
+  const std::optional<int64_t> rows = NumberBehind(bytes, height);
+  if (!columns || !rows) return std::nullopt;
+  return ImageSize{*columns, *rows};
+}
+
 }  // namespace
 
 std::optional<ImageSize> SizeInHeader(std::span<const uint8_t> all) {
@@ -138,6 +192,12 @@ std::optional<ImageSize> SizeInHeader(std::span<const uint8_t> all) {
   if (bytes.Has(0, "BM")) return BmpSize(bytes);
   if (bytes.Has(0, "RIFF") && bytes.Has(8, "WEBP")) return WebpSize(bytes);
   if (bytes.Has(0, "II") || bytes.Has(0, "MM")) return TiffSize(bytes);
+  if (bytes.Has(0, "P7")) return SizeInLines(bytes, "\nWIDTH", "\nHEIGHT");
+  if (bytes.Has(0, "#?")) return SizeInLines(bytes, "+X", "-Y");
+  if (bytes.Has(0, "\x59\xA6\x6A\x95")) return Size(bytes.Big(4, 4), bytes.Big(8, 4));  // Sun.
+  constexpr std::string_view kNetpbm = "1234Ff";
+  const bool is_netpbm = bytes.Has(0, "P") && kNetpbm.find(bytes.Char(1)) != kNetpbm.npos;
+  if (is_netpbm) return NetpbmSize(bytes);
   const bool is_jpeg_2000 = bytes.Has(0, "\xFF\x4F\xFF\x51") || bytes.Has(4, "jP  ");
   return is_jpeg_2000 ? Jpeg2000Size(bytes) : std::nullopt;
 }

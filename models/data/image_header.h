@@ -17,7 +17,8 @@ struct ImageSize {
   int64_t height = 0;
 };
 
-// Of JPEG, PNG, BMP, WebP, TIFF and JPEG 2000. Nothing: another format, or no size is to be found.
+// Of JPEG, PNG, BMP, WebP, TIFF, JPEG 2000, the Netpbm formats but P5 and P6 (pnm.h), PFM, Radiance
+// HDR and Sun raster. Nothing: another format, or no size is to be found.
 std::optional<ImageSize> SizeInHeader(std::span<const uint8_t> bytes);
 
 }  // namespace tune::models

@@ -39,7 +39,8 @@ tune::FuzzStart tune::StartOfFuzz() {
        Bytes("\0\0\0\x0cjP  \x0d\x0a\x87\x0a\0\0\0\x16ihdr\0\0\0\x28\0\0\0\x30\0\x03\x07\x07\0\0"),
        Bytes("GIF89a\x02\0\x01\0\x80\0\0\0\0\0\xff\xff\xff,"
              "\0\0\0\0\x02\0\x01\0\0\x02\x02\x44\x01\0;"),
-       Bytes("P5 2 1 255\nab"), Bytes("P6\n1 1\n255\nabc")},
+       Bytes("P3\n# c\n48 40\n255\n1 2 3"), Bytes("P7\nWIDTH 48\nHEIGHT 40\nENDHDR\n"),
+       Bytes("#?RADIANCE\n\n-Y 40 +X 48\n"), Bytes("P5 2 1 255\nab"), Bytes("P6\n1 1\n255\nabc")},
       100'000};
 }
 

@@ -66,6 +66,28 @@ TEST(DecodeImage, RefusesAnImageWhoseHeaderSaysMoreThanThereIsRoomFor) {
               HasSubstr("an image of 65520 x 65520"));
 }
 
+// Whatever a file is called: OpenCV goes by what is in it.
+TEST(DecodeImage, RefusesSuchAnImageOfTheRarerFormatsToo) {
+  const std::string files[] = {
+      "P3 32000 32000 255",
+      "P1\n# drawn by hand\n32000\n#\n32000\n",
+      "P4 32000 32000\n",
+      "PF\n32000 32000\n-1.0\n",
+      "P7\nWIDTH 32000\nHEIGHT 32000\nDEPTH 3\nMAXVAL 255\nTUPLTYPE RGB\nENDHDR\n",
+      "#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 32000 +X 32000\n",
+      std::string("\x59\xa6\x6a\x95\0\0\x7d\0\0\0\x7d\0\0\0\0\x18", 16)};
+  for (const std::string& file : files) {
+    EXPECT_EQ(DecodeImage(BytesOf(file)).status().message(),
+              "an image of 32000 x 32000 pixels, expected at most 268435456 in all")
+        << file;
+  }
+  EXPECT_EQ(SizeInHeader(BytesOf("P2\n# a comment\n48 40\n255\n"))->width, 48);
+  EXPECT_EQ(SizeInHeader(BytesOf("P2\n# a comment\n48 40\n255\n"))->height, 40);
+  for (const char* const cut : {"P3", "P3 48", "P3 48 x", "P7\nWIDTH 3", "#?RADIANCE\n-Y +X 3"}) {
+    EXPECT_FALSE(SizeInHeader(BytesOf(cut))) << cut;
+  }
+}
+
 TEST(DecodeImage, RefusesAJpegCutAtAnyPlace) {
   const std::string file = Encoded(".jpg", 200);
   for (size_t size = 0; size + 1 < file.size(); size += 7) {
