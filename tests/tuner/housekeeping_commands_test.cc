@@ -276,6 +276,24 @@ TEST_F(Housekeeping, GcEndsADeleteThatCouldNotRemoveAllOfTheFolder) {
   EXPECT_THAT(folder_.List(), ElementsAre("tune.db"));
 }
 
+// Laid over what a delete has written, the WAL would spoil it when it is put back.
+TEST_F(Housekeeping, DeleteChangesNothingWhileTheWalOfAKilledTunerIsMissing) {
+  WriteSweep("s");
+  WriteSweep("other");
+  const std::string database = ReadText(path_);
+  WriteText(path_ + ".lock", "{}\ncommitted 2 9\n");
+  for (const std::string name : {"s", "other"}) {
+    const Answer answer = Delete(name, true);
+    EXPECT_EQ(answer.status, 1);
+    EXPECT_THAT(answer.err, HasSubstr("step 9 of sweep 2 was committed, but its journal ends with "
+                                      "step 1: "));
+    EXPECT_EQ(ReadText(path_), database);
+    EXPECT_TRUE(fs::exists(artifacts_ + "/" + name + "/0/checkpoint_000002"));
+  }
+  fs::remove(path_ + ".lock");
+  EXPECT_EQ(Delete("s", true).status, 0);
+}
+
 TEST_F(Housekeeping, DeleteKeepsWhatOthersPutBesideTheArtifacts) {
   WriteSweep("s");
   fs::create_directories(artifacts_ + "/tls");

@@ -17,6 +17,7 @@
 #include "tuner/cli/words/text_table.h"
 #include "tuner/control/asker.h"
 #include "tuner/control/control_client.h"
+#include "tuner/sqlite/integrity.h"
 #include "tuner/sqlite/schema.h"
 #include "tuner/sqlite/writer_lock.h"
 
@@ -113,6 +114,7 @@ int DeleteAtRest(const DeleteOptions& options, const Doomed& doomed, const Clock
   Result<WriterLock> lock =
       AcquireWriterLock(options.db_path, clock.Now(), LockText::kIfThereIsRoom);
   if (!lock.ok()) return Complain(lock.status(), err);
+  if (const Status s = SettleLock(options.db_path, *lock); !s.ok()) return Complain(s, err);
   if (const Status s = DeleteRows(options.db_path, doomed.sweep, clock.Now()); !s.ok()) {
     if (s.code() == StatusCode::kResourceExhausted || s.code() == StatusCode::kInternal) {
       err << "tune: " << s.message() << "\nnothing was deleted; that takes some room, which tune "
@@ -121,7 +123,6 @@ int DeleteAtRest(const DeleteOptions& options, const Doomed& doomed, const Clock
     }
     return Complain(s, err);
   }
-  if (lock->committed() && lock->committed()->experiment == doomed.sweep.id) lock->Forget();
   held.emplace(*std::move(lock));
   return 0;
 }
