@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <thread>
@@ -17,6 +18,7 @@
 #include "tests/tuner/child_process.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
+#include "tests/tuner/watched_syncs.h"
 #include "tuner/sqlite/database_file.h"
 
 namespace tune {
@@ -143,6 +145,32 @@ TEST(WriterLock, OfADeadTunerIsFree) {
     EXPECT_EQ(FindLockHolder(path)->pid, getpid());
   }
   EXPECT_THAT(folder.List(), IsEmpty());
+}
+
+// Else a loss of power leaves a lock that names a step of a sweep that is gone, and everybody who
+// opens the database takes it for one that was cut. On disk the lock may still name a sweep that it
+// does not name any more in memory.
+TEST(WriterLock, TakesItsWitnessBackDurablyBeforeAnySweepIsDeleted) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  const std::string folder_name = std::filesystem::path(folder.path()).filename().string();
+  const auto store = OpenStore(path);
+  const StoredExperiment earlier = WriteSampleSweep(*store, "earlier");
+  const StoredExperiment later = WriteSampleSweep(*store, "later");
+  {
+    const WatchedSyncs syncs;
+    ASSERT_TRUE(store->DeleteExperiment(earlier).ok());
+    EXPECT_THAT(syncs.names(), ElementsAre("tune.db.lock", folder_name, "tune.db-wal"));
+  }
+  const std::optional<JournalEnd> committed = FindCommitted(path);
+  ASSERT_TRUE(committed.has_value());  // It holds as before.
+  EXPECT_EQ(committed->experiment, later.id.value);
+  {
+    const WatchedSyncs syncs;
+    ASSERT_TRUE(store->DeleteExperiment(later).ok());
+    EXPECT_THAT(syncs.names(), ElementsAre("tune.db.lock", folder_name, "tune.db-wal"));
+  }
+  EXPECT_FALSE(FindCommitted(path).has_value());
 }
 
 TEST(WriterLock, OnlyOneOfManyGetsIt) {

@@ -18,6 +18,7 @@
 #include "tests/tuner/answer.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
+#include "tests/tuner/watched_syncs.h"
 #include "tuner/cli/keep/artifact_cleanup.h"
 #include "tuner/cli/keep/backup_command.h"
 #include "tuner/cli/keep/delete_command.h"
@@ -32,6 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -292,6 +294,17 @@ TEST_F(Housekeeping, DeleteChangesNothingWhileTheWalOfAKilledTunerIsMissing) {
   }
   fs::remove(path_ + ".lock");
   EXPECT_EQ(Delete("s", true).status, 0);
+}
+
+// Else a loss of power between the two leaves a lock that calls the database cut.
+TEST_F(Housekeeping, DeleteTakesTheWitnessOfAKilledTunerBackBeforeTheRowsGo) {
+  WriteSweep("s");
+  WriteText(path_ + ".lock", "{}\ncommitted 1 1\n");
+  const WatchedSyncs syncs;
+  ASSERT_EQ(Delete("s", true).status, 0);
+  const auto taken_back = std::ranges::find(syncs.names(), "tune.db.lock");
+  EXPECT_THAT(std::vector<std::string>(taken_back, syncs.names().end()), Contains("tune.db-wal"));
+  EXPECT_THAT(syncs.names(), Not(Contains("tune.db.lock with a step")));
 }
 
 TEST_F(Housekeeping, DeleteKeepsWhatOthersPutBesideTheArtifacts) {

@@ -78,8 +78,14 @@ Status SqliteStore::MakeDurable() {
 
 Status SqliteStore::DeleteExperiment(const StoredExperiment& experiment) {
   TUNE_RETURN_IF_ERROR(CheckFiles());
+  // What the lock's file says on disk may be older than what it says now, and name this one.
+  const std::optional<JournalEnd> witness = lock_ ? lock_->committed() : std::nullopt;
+  if (lock_) TUNE_RETURN_IF_ERROR(lock_->Forget());
   const Status deleted = EraseExperiment(experiment);
   NoteWritten();
+  if (witness && !(deleted.ok() && witness->experiment == experiment.id.value)) {
+    lock_->NoteCommitted(*witness);
+  }
   return deleted;
 }
 
@@ -158,10 +164,6 @@ Status SqliteStore::EraseExperiment(const StoredExperiment& experiment) {
   TUNE_RETURN_IF_ERROR(transaction.Commit());
   known_.erase(experiment.id);
   next_suffix_.clear();  // A name is free again.
-  // What was committed of it is no witness any more.
-  if (lock_ && lock_->committed() && lock_->committed()->experiment == experiment.id.value) {
-    lock_->Forget();
-  }
   if (committed_ && committed_->experiment == experiment.id.value) committed_.reset();
   return OkStatus();
 }

@@ -9,8 +9,10 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "core/json.h"
+#include "core/posix/durable_file.h"
 #include "core/posix/host_name.h"
 #include "core/posix/process_end.h"
 #include "core/value.h"
@@ -155,9 +157,15 @@ void WriterLock::NoteCommitted(JournalEnd end) {
       pwrite(fd_, line.data(), line.size(), static_cast<off_t>(first_line_bytes_));
 }
 
-void WriterLock::Forget() {
+Status WriterLock::Forget() {
+  if (ftruncate(fd_, static_cast<off_t>(first_line_bytes_)) != 0) {
+    return ErrnoStatus("shorten", path_);
+  }
   committed_.reset();
-  [[maybe_unused]] const int error = ftruncate(fd_, static_cast<off_t>(first_line_bytes_));
+  if (fsync(fd_) != 0) return ErrnoStatus("sync", path_);
+  // An earlier tuner's file, which was removed but not durably, must not come back either.
+  const std::string folder = std::filesystem::path(path_).parent_path().string();
+  return SyncFolder(folder.empty() ? "." : folder);
 }
 
 bool IsSeenHere(const LockHolder& holder) {

@@ -72,8 +72,10 @@ class WriterLock {
   void Settle() { is_settled_ = true; }
   // It has lost steps since: the witness stays for whoever opens it next.
   void Unsettle() { is_settled_ = false; }
-  // It is settled, and does not hold any more: the experiment is deleted.
-  void Forget();
+  // Takes the witness back, durably: also a power loss does not bring an older one back. Before an
+  // experiment is deleted, whichever one the witness names: a file that says more than the database
+  // has would call the database cut. Errors: those of the disk.
+  Status Forget();
   // After a commit. Not synced: only what has been synced is told, and a file that says less than
   // there is does no harm.
   void NoteCommitted(JournalEnd end);

@@ -115,6 +115,7 @@ int DeleteAtRest(const DeleteOptions& options, const Doomed& doomed, const Clock
       AcquireWriterLock(options.db_path, clock.Now(), LockText::kIfThereIsRoom);
   if (!lock.ok()) return Complain(lock.status(), err);
   if (const Status s = SettleLock(options.db_path, *lock); !s.ok()) return Complain(s, err);
+  if (const Status s = lock->Forget(); !s.ok()) return Complain(s.At("nothing was deleted"), err);
   if (const Status s = DeleteRows(options.db_path, doomed.sweep, clock.Now()); !s.ok()) {
     if (s.code() == StatusCode::kResourceExhausted || s.code() == StatusCode::kInternal) {
       err << "tune: " << s.message() << "\nnothing was deleted; that takes some room, which tune "
