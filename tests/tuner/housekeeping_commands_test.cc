@@ -21,6 +21,7 @@
 #include "tests/tuner/watched_syncs.h"
 #include "tuner/cli/keep/artifact_cleanup.h"
 #include "tuner/cli/keep/backup_command.h"
+#include "tuner/cli/keep/bucket_cleanup.h"
 #include "tuner/cli/keep/delete_command.h"
 #include "tuner/cli/keep/gc_command.h"
 #include "tuner/cli/look/logs_command.h"
@@ -379,6 +380,35 @@ TEST_F(Housekeeping, WhatADeleteThatWasKilledLeavesGcFinds) {
   fs::rename(folder_ / "kept", artifacts_);
   EXPECT_EQ(Gc().err, "freed 45 bytes in 1 place\n");
   EXPECT_THAT(folder_.List(), ElementsAre("tune.db"));
+}
+
+// The store may have taken the new sweep's mark, although its answer did not come.
+TEST_F(Housekeeping, APlaceInAStoreThatDidNotAnswerCountsAsLeftByTheSweepThatDidNotBegin) {
+  setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:1", 1);  // Nobody listens there.
+  setenv("AWS_ACCESS_KEY_ID", "A", 1);
+  setenv("AWS_SECRET_ACCESS_KEY", "B", 1);
+  const auto claim = [this](bool empties) {
+    const auto store = OpenStore(path_);
+    NewExperiment wanted = SampleExperiment("s");
+    wanted.seed = empties ? 1 : 2;
+    wanted.spec = R"({"name":"s","checkpoint":{"storage":"s3://bucket/p"}})";
+    const auto experiment = store->CreateExperiment(wanted);
+    return ClaimNew(*experiment, "s3://bucket/p", path_, *store, empties, Milliseconds(1));
+  };
+  const Status away = claim(/*empties=*/true);
+  EXPECT_EQ(away.code(), StatusCode::kUnavailable) << away.message();
+  EXPECT_THAT(Query(path_, "SELECT name FROM experiments"), IsEmpty());
+  const auto left = [this] { return Query(path_, "SELECT sweep, storage FROM left_storage_rows"); };
+  EXPECT_THAT(left(), ElementsAre("s|s3://bucket/p"));
+  // One that is refused before it asks the store leaves nothing more.
+  const Status refused = claim(/*empties=*/false);
+  EXPECT_THAT(refused.message(), HasSubstr("is still being removed; try again in a while"));
+  EXPECT_THAT(Query(path_, "SELECT name FROM experiments"), IsEmpty());
+  EXPECT_THAT(left(), ElementsAre("s|s3://bucket/p"));
+  for (const char* const name :
+       {"AWS_ENDPOINT_URL_S3", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}) {
+    unsetenv(name);
+  }
 }
 
 // ---- backup

@@ -148,6 +148,16 @@ void HeadSweeps::NoteSubmitted(const StoredExperiment& experiment) {
   }
 }
 
+Status HeadSweeps::Claim(const StoredExperiment& experiment, const std::string& storage,
+                         Duration patience) {
+  Status claimed =
+      ClaimNew(experiment, storage, parts_.db_path, parts_.store, /*empties=*/false, patience);
+  if (claimed.code() == StatusCode::kUnavailable) {
+    emptying_.Begin(*StorageOf(experiment, storage, parts_.db_path));
+  }
+  return claimed;
+}
+
 Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
                                                  const Submission& submission) {
   const Result<Provenance> provenance = DecodeProvenance(submission.provenance);
@@ -190,8 +200,7 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
     TUNE_RETURN_IF_ERROR(parts_.store.DeleteExperiment(experiment));
     return FailedPrecondition("a deleted sweep has left its folder: " + way.message());
   }
-  TUNE_RETURN_IF_ERROR(OfAwayStore(ClaimNew(experiment, spec.checkpoint.storage, parts_.db_path,
-                                            parts_.store, /*empties=*/false, left())));
+  TUNE_RETURN_IF_ERROR(OfAwayStore(Claim(experiment, spec.checkpoint.storage, left())));
   parts.options.name = experiment.name;
   parts.options.artifact_root = artifacts_dir_ + "/" + experiment.name;
   parts_.controller.Enlist(experiment.id, std::move(parts.options), std::move(parts.searcher),

@@ -79,6 +79,8 @@ class HeadSweeps final : public HeadDuties {
                                           const ControlRequest& request);
   // What a new one needs, before anything is stored.
   Status CheckNew(const std::string& name, const ExperimentSpec& spec) const;
+  // ClaimNew. Where the store did not answer, the mark that it may have taken is removed later.
+  Status Claim(const StoredExperiment& experiment, const std::string& storage, Duration patience);
   // What waits for no store, which may be away.
   void CleanUpLater(const SweepStorage& storage);
   void Admit(const StoredExperiment& experiment);

@@ -177,11 +177,13 @@ Status ClaimNew(const StoredExperiment& experiment, const std::string& storage,
   if (!place) return OkStatus();
   Status claimed = store.MakeDurable();
   if (claimed.ok()) claimed = EmptyForNew(*place, db_path, store, empties, patience);
-  if (claimed.ok()) claimed = ClaimStorage(*place, /*is_new=*/true, patience);
+  const bool asks = claimed.ok();
+  if (asks) claimed = ClaimStorage(*place, /*is_new=*/true, patience);
   if (claimed.ok()) return claimed;
   TUNE_RETURN_IF_ERROR(store.DeleteExperiment(experiment));
-  // A place that it never had.
-  TUNE_RETURN_IF_ERROR(store.ForgetLeft(AsLeft(*place)));
+  // A store whose answer did not come in time may have taken the mark.
+  const bool may_have_it = asks && claimed.code() == StatusCode::kUnavailable;
+  if (!may_have_it) TUNE_RETURN_IF_ERROR(store.ForgetLeft(AsLeft(*place)));
   return claimed;
 }
 

@@ -60,9 +60,11 @@ std::optional<SweepStorage> StorageOf(const StoredExperiment& experiment,
 // is.
 Status ClaimStorage(const SweepStorage& storage, bool is_new, Duration patience = kStoragePatience);
 // For one that was just created: it is durable before its mark is there, which would refuse its
-// name for ever if a loss of power took its rows. One whose place is another one's goes again. What
-// a deleted sweep has left in the place goes first, or, where `empties` is false since somebody is
-// about it, the place is refused: never do two empty one place, or one that is claimed.
+// name for ever if a loss of power took its rows. One whose place is another one's goes again, and
+// so does one whose store does not answer (kUnavailable); as that may have taken its mark, the
+// place counts as left by a deleted sweep then. What a deleted sweep has left in the place goes
+// first, or, where `empties` is false since somebody is about it, the place is refused
+// (kUnavailable): never do two empty one place, or one that is claimed.
 Status ClaimNew(const StoredExperiment& experiment, const std::string& storage,
                 const std::string& db_path, SqliteStore& store, bool empties,
                 Duration patience = kStoragePatience);
