@@ -3,10 +3,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "trial_runner/checkpoint_name.h"
@@ -105,7 +107,8 @@ std::set<std::string> FindDeletedSweeps(const std::vector<FoundArtifact>& found,
     const bool is_trial =
         TrialNumberOf(parts.trial).has_value() && (!parts.rest.empty() || artifact.is_folder);
     const bool is_rest = IsLeftBySweep(parts.trial);
-    const bool is_of_sweep = parts.trial.empty() ? artifact.is_folder : is_trial || is_rest;
+    const bool is_of_sweep =
+        parts.trial.empty() ? artifact.is_folder && artifact.unread.empty() : is_trial || is_rest;
     (is_set_aside || (is_of_sweep && !is_held) ? deleted : foreign).insert(parts.sweep);
     if (is_trial || is_set_aside) with_trials.insert(parts.sweep);
     if (is_rest) with_rest.insert(parts.sweep);
@@ -154,9 +157,53 @@ void LeaveNewest(const KnownSweeps& sweeps, std::vector<const FoundArtifact*>& g
   std::erase_if(garbage, [&left](const FoundArtifact* one) { return left.contains(one); });
 }
 
-Result<std::vector<FoundArtifact>> Cannot(const std::string& dir, const std::error_code& error) {
-  return FailedPrecondition(dir + ": cannot be read: " + error.message());
-}
+// What lies in a folder and below it, down to the checkpoints.
+class Lister {
+ public:
+  Lister(std::string artifacts_dir, int depth_of_trials)
+      : artifacts_dir_(std::move(artifacts_dir)), depth_of_trials_(depth_of_trials) {}
+
+  // Returns why not all that lies in the folder could be looked at.
+  std::error_code List(const fs::path& folder, int depth = 0) {
+    std::error_code error;
+    std::error_code in_it;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+      if (const std::error_code why = Note(it->path(), depth)) in_it = why;
+    }
+    return error ? error : in_it;
+  }
+  std::vector<FoundArtifact> Take() { return std::move(found_); }
+
+ private:
+  std::error_code Note(const fs::path& path, int depth) {
+    struct stat info;
+    if (lstat(path.c_str(), &info) != 0) {
+      const std::error_code why(errno, std::generic_category());
+      return IsGone(why) ? std::error_code() : why;
+    }
+    FoundArtifact artifact;
+    artifact.path = path.lexically_relative(artifacts_dir_).generic_string();
+    artifact.is_folder = S_ISDIR(info.st_mode);
+    artifact.modified = Instant{info.st_mtim.tv_sec * 1'000'000 + info.st_mtim.tv_nsec / 1'000};
+    const bool is_checkpoint =
+        depth > depth_of_trials_ && IsOwnCheckpoint(path.filename().string());
+    artifact.is_programs = is_checkpoint && artifact.is_folder && !IsOwnCheckpointAt(path);
+    if (artifact.is_folder && !is_checkpoint && depth < kListedDepthMax) {
+      const std::error_code why = List(path, depth + 1);
+      if (why && !IsGone(why)) artifact.unread = why.message();
+    }
+    found_.push_back(std::move(artifact));
+    return {};
+  }
+  // Somebody has removed it since its name was read.
+  static bool IsGone(const std::error_code& error) {
+    return error == std::errc::no_such_file_or_directory;
+  }
+
+  const std::string artifacts_dir_;
+  const int depth_of_trials_;
+  std::vector<FoundArtifact> found_;
+};
 
 }  // namespace
 
@@ -185,26 +232,14 @@ std::vector<Garbage> FindGarbage(const std::vector<FoundArtifact>& found, const 
 
 Result<std::vector<FoundArtifact>> ListArtifacts(const std::string& artifacts_dir,
                                                  const std::string& sweep) {
-  std::vector<FoundArtifact> found;
   std::error_code error;
   const fs::path top = sweep.empty() ? fs::path(artifacts_dir) : fs::path(artifacts_dir) / sweep;
-  if (!fs::exists(top, error)) return found;
-  fs::recursive_directory_iterator it(top, error);
-  const int depth_of_trials = sweep.empty() ? 1 : 0;
-  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-    struct stat info;
-    if (lstat(it->path().c_str(), &info) != 0) continue;  // It went meanwhile.
-    FoundArtifact artifact;
-    artifact.path = it->path().lexically_relative(artifacts_dir).generic_string();
-    artifact.is_folder = S_ISDIR(info.st_mode);
-    artifact.modified = Instant{info.st_mtim.tv_sec * 1'000'000 + info.st_mtim.tv_nsec / 1'000};
-    const bool is_checkpoint =
-        it.depth() > depth_of_trials && IsOwnCheckpoint(it->path().filename().string());
-    if (is_checkpoint || it.depth() >= kListedDepthMax) it.disable_recursion_pending();
-    artifact.is_programs = is_checkpoint && artifact.is_folder && !IsOwnCheckpointAt(it->path());
-    found.push_back(std::move(artifact));
+  if (!fs::exists(top, error)) return std::vector<FoundArtifact>();
+  Lister lister(artifacts_dir, sweep.empty() ? 1 : 0);
+  if (const std::error_code why = lister.List(top)) {
+    return FailedPrecondition(top.string() + ": cannot be read: " + why.message());
   }
-  if (error) return Cannot(top.string(), error);
+  std::vector<FoundArtifact> found = lister.Take();
   std::sort(found.begin(), found.end(),
             [](const FoundArtifact& a, const FoundArtifact& b) { return a.path < b.path; });
   return found;

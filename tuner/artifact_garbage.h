@@ -27,6 +27,7 @@ struct FoundArtifact {
   bool is_folder = false;
   Instant modified;
   bool is_programs = false;  // A folder that is called as a checkpoint of ours, and is none.
+  std::string unread = {};   // "Permission denied": a folder of which not all could be listed.
 };
 
 // A worker of another machine goes on for its lease when its tuner dies, and saves what it will
@@ -69,7 +70,8 @@ std::vector<Garbage> FindGarbage(const std::vector<FoundArtifact>& found, const 
                                  Instant now, bool is_held = false);
 
 // All that lies in the folder, or below that of one sweep, down to the checkpoints; sorted by path.
-// Nothing when there is no such folder.
+// Nothing when there is no such folder. A folder below it that cannot be entered says so
+// (`unread`); an error is the folder's own.
 Result<std::vector<FoundArtifact>> ListArtifacts(const std::string& artifacts_dir,
                                                  const std::string& sweep = "");
 

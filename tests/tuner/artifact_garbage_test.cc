@@ -181,6 +181,12 @@ TEST(ArtifactGarbage, WhatADeletedSweepLeftBesideItsTrialsGoesWithThem) {
       << "without a trial's folder it may be a person's";
 }
 
+TEST(ArtifactGarbage, AFolderThatNobodyMayLookIntoIsNoDeletedSweeps) {
+  std::vector<FoundArtifact> found = {Folder("gone"), Folder("private")};
+  found.back().unread = "Permission denied";
+  EXPECT_THAT(FindGarbage(found, {}, kNow), ElementsAre(Garbage{"gone", "its sweep was deleted"}));
+}
+
 TEST(ArtifactGarbage, WhatDoesNotLookLikeASweepIsLeftAlone) {
   EXPECT_THAT(FindGarbage({File("README"), Folder("notes"), Folder("notes/0"), File("notes/text"),
                            Folder("odd"), Folder("odd/007"), Folder("odd2"), File("odd2/3"),

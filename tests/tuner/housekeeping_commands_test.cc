@@ -16,6 +16,7 @@
 #include "core/clock.h"
 #include "tests/small_disk.h"
 #include "tests/tuner/answer.h"
+#include "tests/tuner/child_process.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
 #include "tests/tuner/watched_syncs.h"
@@ -39,6 +40,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::StartsWith;
 
 // A checkpoint is known by it. As a folder it says nothing of what is in the checkpoint.
 constexpr char kManifest[] = "/manifest.json";
@@ -193,6 +195,31 @@ TEST_F(Housekeeping, GcRemovesWhatAKilledTunerLeftBesideTheDatabase) {
   EXPECT_THAT(answer.err, HasSubstr("packed " + path_));
   EXPECT_THAT(folder_.List(), ElementsAre("tune.artifacts", "tune.db"));
   EXPECT_THAT(Query(path_, "SELECT name FROM experiments"), ElementsAre("s"));
+}
+
+// As a container leaves it that runs as another user.
+TEST_F(Housekeeping, GcNamesAFolderThatItMayNotEnterAndRemovesTheRest) {
+  WriteSweep("s");
+  const std::string closed = artifacts_ + "/s/0/cache";
+  fs::create_directory(closed);
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(folder_.path().c_str(), 65534, 65534), 0);
+    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
+      ASSERT_EQ(chown(entry.path().c_str(), 65534, 65534), 0);
+    }
+  }
+  fs::permissions(closed, fs::perms::none);
+  const std::string said = InChild([this] {
+    BecomeNobody();
+    const Answer answer = Gc();
+    return std::to_string(answer.status) + "\n" + answer.out + answer.err;
+  });
+  fs::permissions(closed, fs::perms::owner_all);
+  EXPECT_THAT(said, AllOf(StartsWith("1\n"), HasSubstr(artifacts_ + "/s/0/checkpoint_000001"),
+                          HasSubstr("tune: " + closed + ": cannot be read: Permission denied; ")));
+  EXPECT_FALSE(fs::exists(artifacts_ + "/s/0/checkpoint_000001"));
+  EXPECT_TRUE(fs::exists(artifacts_ + "/s/0/checkpoint_000002"));
+  EXPECT_EQ(Gc().status, 0);
 }
 
 TEST_F(Housekeeping, GcDoesNotPackUnderALivingTuner) {

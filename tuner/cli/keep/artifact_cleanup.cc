@@ -50,10 +50,10 @@ Result<KnownSweeps> ReadForGarbage(Database& database, const std::string& sweep,
   return sweeps;
 }
 
-Result<std::vector<Garbage>> FindGarbageOf(const std::string& db_path, const std::string& sweep,
-                                           const std::optional<LockHolder>& tuner, Instant now,
-                                           const IsElsewhere& is_elsewhere,
-                                           std::optional<Duration> lease) {
+Result<GarbageOnDisk> FindGarbageOf(const std::string& db_path, const std::string& sweep,
+                                    const std::optional<LockHolder>& tuner, Instant now,
+                                    const IsElsewhere& is_elsewhere,
+                                    std::optional<Duration> lease) {
   TUNE_ASSIGN_OR_RETURN(const std::vector<FoundArtifact> found,
                         ListArtifacts(ArtifactsDirOf(db_path), sweep));
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(db_path));
@@ -62,21 +62,35 @@ Result<std::vector<Garbage>> FindGarbageOf(const std::string& db_path, const std
   };
   TUNE_ASSIGN_OR_RETURN(const KnownSweeps sweeps,
                         ReadForGarbage(*database, sweep, tuner, is_there, lease));
-  return FindGarbage(found, sweeps, now, tuner.has_value());
+  GarbageOnDisk on_disk{FindGarbage(found, sweeps, now, tuner.has_value()), {}};
+  for (const FoundArtifact& artifact : found) {
+    if (!artifact.unread.empty()) on_disk.unread.push_back(artifact);
+  }
+  return on_disk;
 }
 
-std::vector<RemovedGarbage> RemoveGarbage(const std::string& db_path,
-                                          const std::vector<Garbage>& garbage, bool dry_run) {
+std::vector<RemovedGarbage> RemoveGarbage(const std::string& db_path, const GarbageOnDisk& found,
+                                          bool dry_run) {
   const std::string artifacts_dir = ArtifactsDirOf(db_path);
   LocalArtifactStore store(artifacts_dir);
   std::vector<RemovedGarbage> removed;
-  for (const Garbage& item : garbage) {
+  for (const Garbage& item : found.garbage) {
     const std::string path = artifacts_dir + "/" + item.path;
     std::error_code error;
     // It got its real name since it was listed, or its trial removed it.
     if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) continue;
     const int64_t bytes = MeasureBytes(path);
     removed.push_back({item, bytes, dry_run ? OkStatus() : store.Remove(path)});
+  }
+  for (const FoundArtifact& folder : found.unread) {
+    const std::string path = artifacts_dir + "/" + folder.path;
+    std::error_code error;
+    if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) continue;
+    removed.push_back({{folder.path, ""},
+                       0,
+                       FailedPrecondition(path + ": cannot be read: " + folder.unread +
+                                          "; what nobody needs in it stays until you may read it, "
+                                          "or remove it")});
   }
   return removed;
 }
@@ -111,9 +125,9 @@ Status CheckFolderIsOfSweep(const std::string& db_path, const std::string& sweep
 Status CleanUpSweep(const std::string& db_path, const std::string& sweep, Instant now,
                     const IsElsewhere& is_elsewhere, std::optional<Duration> lease) {
   if (!CheckArtifactsAreOwn(db_path).ok()) return OkStatus();
-  TUNE_ASSIGN_OR_RETURN(const std::vector<Garbage> garbage,
+  TUNE_ASSIGN_OR_RETURN(const GarbageOnDisk found,
                         FindGarbageOf(db_path, sweep, std::nullopt, now, is_elsewhere, lease));
-  for (const RemovedGarbage& removed : RemoveGarbage(db_path, garbage, false)) {
+  for (const RemovedGarbage& removed : RemoveGarbage(db_path, found, false)) {
     TUNE_RETURN_IF_ERROR(removed.status);
   }
   return OkStatus();

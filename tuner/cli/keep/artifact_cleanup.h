@@ -30,10 +30,14 @@ Result<KnownSweeps> ReadForGarbage(Database& database, const std::string& sweep,
 // `is_elsewhere`: whether a checkpoint is whole in an object store, by its path, so that a copy
 // here may go; null: none is known to be.
 using IsElsewhere = std::function<bool(const std::string& path)>;
-Result<std::vector<Garbage>> FindGarbageOf(const std::string& db_path, const std::string& sweep,
-                                           const std::optional<LockHolder>& tuner, Instant now,
-                                           const IsElsewhere& is_elsewhere = nullptr,
-                                           std::optional<Duration> lease = {});
+struct GarbageOnDisk {
+  std::vector<Garbage> garbage;
+  std::vector<FoundArtifact> unread;  // Folders that may have more, and could not be entered.
+};
+Result<GarbageOnDisk> FindGarbageOf(const std::string& db_path, const std::string& sweep,
+                                    const std::optional<LockHolder>& tuner, Instant now,
+                                    const IsElsewhere& is_elsewhere = nullptr,
+                                    std::optional<Duration> lease = {});
 
 struct RemovedGarbage {
   Garbage garbage;
@@ -41,9 +45,9 @@ struct RemovedGarbage {
   Status status;  // Whether it could be removed.
 };
 
-// With `dry_run` it is only measured.
-std::vector<RemovedGarbage> RemoveGarbage(const std::string& db_path,
-                                          const std::vector<Garbage>& garbage, bool dry_run);
+// With `dry_run` it is only measured. What could not be entered comes last, with its error.
+std::vector<RemovedGarbage> RemoveGarbage(const std::string& db_path, const GarbageOnDisk& found,
+                                          bool dry_run);
 
 // Artifacts belong to all databases of a folder whose names differ in their ending alone, such as
 // tune.db and a copy of it, tune.old: what one of them does not know may be the other's. An error

@@ -78,7 +78,7 @@ class Collection {
     std::vector<RemovedGarbage> in_buckets;
     const Result<IsElsewhere> is_elsewhere = LookInBuckets(in_buckets);
     if (!is_elsewhere.ok()) return Complain(is_elsewhere.status(), err_);
-    const Result<std::vector<Garbage>> garbage =
+    const Result<GarbageOnDisk> garbage =
         FindGarbageOf(options_.db_path, "", tuner_, clock_.Now(), *is_elsewhere);
     if (!garbage.ok()) return Complain(garbage.status(), err_);
     std::vector<RemovedGarbage> removed =
