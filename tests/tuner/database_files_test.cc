@@ -4,11 +4,11 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "tests/tuner/child_process.h"
+#include "tests/tuner/frozen_database.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
 #include "tuner/sqlite/database_file.h"
@@ -271,21 +271,6 @@ TEST(DeletedSweep, ItsPlaceInAnObjectStoreIsKnownUntilItIsForgotten) {
 }
 
 // ---- databases of earlier programs
-
-// Made from tests/golden/db/v<version>.sql.
-std::string ThawDatabase(const TempFolder& folder, int version) {
-  const std::string path = folder / "frozen.db";
-  const char* const root = std::getenv("TUNE_SOURCE_DIR");
-  const std::string sql = ReadText(std::string(root == nullptr ? "." : root) +
-                                   "/tests/golden/db/v" + std::to_string(version) + ".sql");
-  EXPECT_FALSE(sql.empty());
-  sqlite3* database = nullptr;
-  EXPECT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
-  EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
-      << sqlite3_errmsg(database);
-  sqlite3_close(database);
-  return path;
-}
 
 constexpr char kSchemaSql[] = "SELECT type, name, sql FROM sqlite_schema ORDER BY name";
 

@@ -9,12 +9,15 @@
 
 #include "core/json.h"
 #include "tests/tuner/answer.h"
+#include "tests/tuner/frozen_database.h"
 #include "tests/tuner/two_sweeps.h"
 #include "tuner/cli/look/best_command.h"
+#include "tuner/cli/look/compare_command.h"
 #include "tuner/cli/look/lane_speeds.h"
 #include "tuner/cli/look/list_command.h"
 #include "tuner/cli/look/results_command.h"
 #include "tuner/cli/look/why_command.h"
+#include "tuner/sqlite/schema.h"
 
 namespace tune {
 namespace {
@@ -248,6 +251,46 @@ TEST_F(StatusTest, WithoutADatabaseEachCommandSaysSoInOneLine) {
     EXPECT_EQ(answer.err, line);
   }
   EXPECT_THAT(folder_.List(), ElementsAre("tune.db"));
+}
+
+// Without bringing it up to date, which is a writer's to do.
+TEST(OlderDatabase, IsReadByEveryCommandAsThePresentOneIs) {
+  std::string results, best;
+  for (int64_t version = SchemaVersion(); version >= 1; --version) {
+    const TempFolder folder;
+    const std::string path = ThawDatabase(folder, version);
+    const std::string before = ReadText(path);
+    const std::vector<Answer> answers = {
+        AnswerOf([&](auto& out, auto& err) {
+          return ResultsCommand(OfDatabase<ResultsOptions>(path), out, err);
+        }),
+        AnswerOf([&](auto& out, auto& err) {
+          return BestCommand(OfDatabase<BestOptions>(path), nullptr, out, err);
+        }),
+        AnswerOf([&](auto& out, auto& err) {
+          auto options = OfDatabase<WhyOptions>(path);
+          options.trial = "0";
+          return WhyCommand(options, out, err);
+        }),
+        AnswerOf([&](auto& out, auto& err) {
+          auto options = OfDatabase<CompareOptions>(path);
+          options.words = {"0", "1"};
+          return CompareCommand(options, out, err);
+        }),
+        ShowStatus(OfDatabase<StatusOptions>(path)),
+        List(OfDatabase<ListOptions>(path))};
+    for (size_t i = 0; i < answers.size(); ++i) {
+      EXPECT_EQ(answers[i].status, 0)
+          << "version " << version << ", command " << i << ": " << answers[i].err;
+    }
+    if (version == SchemaVersion()) {
+      results = answers[0].out;
+      best = answers[1].out;
+    }
+    EXPECT_EQ(answers[0].out, results) << "version " << version;
+    EXPECT_EQ(answers[1].out, best) << "version " << version;
+    EXPECT_EQ(ReadText(path), before) << "version " << version;
+  }
 }
 
 }  // namespace

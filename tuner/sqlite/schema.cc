@@ -60,4 +60,16 @@ Status CheckSchema(Database& database) {
   return version == 0 ? NotFound(database.path() + ": nothing is in it yet") : OkStatus();
 }
 
+Status AddTablesOfLater(Database& database) {
+  TUNE_ASSIGN_OR_RETURN(const int64_t version, database.QueryInt("PRAGMA user_version"));
+  if (version >= kOrdersSince) return OkStatus();
+  return database.Execute(
+      "PRAGMA query_only = OFF;"  // For the temporary tables alone.
+      "CREATE TEMP TABLE order_rows (trial, iteration, kind, rung, cutoff, rank, count, "
+      "ordered_us);"
+      "CREATE TEMP TABLE exploit_rows (id INTEGER PRIMARY KEY, trial, iteration, source,"
+      " source_iteration, flat, nested);"
+      "PRAGMA query_only = ON;");
+}
+
 }  // namespace tune

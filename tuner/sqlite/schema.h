@@ -18,6 +18,7 @@ namespace tune {
 int64_t SchemaVersion();
 
 // The first versions that have what a reader can do without.
+inline constexpr int64_t kOrdersSince = 3;              // order_rows and exploit_rows.
 inline constexpr int64_t kLabelsSince = 10;             // experiments.note and tags.
 inline constexpr int64_t kGivenUpSince = 12;            // experiments.given_up.
 inline constexpr int64_t kChangesSince = 13;            // changes.
@@ -32,5 +33,10 @@ Status Migrate(Database& database);
 // For one opened for reading: kNotFound when nothing is in it yet, kFailedPrecondition when a newer
 // program wrote it.
 Status CheckSchema(Database& database);
+
+// For one opened for reading, before anything is read: tables that an older program did not know
+// are there, and empty, for this connection alone (orders and copies; what else is missing readers
+// do without). Writes nothing to the database.
+Status AddTablesOfLater(Database& database);
 
 }  // namespace tune

@@ -53,6 +53,7 @@ Result<std::unique_ptr<Database>> OpenForQueries(const std::string& path) {
   Result<std::unique_ptr<Database>> database = Database::Open(path, Access::kRead);
   Status status = database.status();
   if (status.ok()) status = CheckSchema(**database);
+  if (status.ok()) status = AddTablesOfLater(**database);
   if (status.code() == StatusCode::kNotFound) {
     return NotFound(status.message() + "; make one with tune run, or name another with --db");
   }
