@@ -9,6 +9,7 @@
 #include <fstream>
 #include <functional>
 #include <sstream>
+#include <streambuf>
 #include <string>
 #include <utility>
 #include <vector>
@@ -390,6 +391,61 @@ TEST_F(Housekeeping, DeleteKeepsWhatAnUnfinishedSweepLearnsFrom) {
               ElementsAre("s", "learner"));
   EXPECT_EQ(Delete("learner", true).status, 0);
   EXPECT_EQ(Delete("s", true).status, 0);
+}
+
+// A person who says yes once something else has happened.
+class YesAfter final : public std::streambuf {
+ public:
+  explicit YesAfter(std::function<void()> first) : first_(std::move(first)) {}
+
+ private:
+  int_type underflow() override {
+    if (gptr() == egptr() && first_) {
+      std::exchange(first_, nullptr)();
+      setg(text_, text_, text_ + 4);
+      return traits_type::to_int_type(*gptr());
+    }
+    return traits_type::eof();
+  }
+  std::function<void()> first_;
+  char text_[5] = "yes\n";
+};
+
+TEST_F(Housekeeping, DeleteKeepsASweepThatOneLearnsFromWhichBeganWhileItAsked) {
+  WriteSweep("s");
+  YesAfter yes([this] {
+    NewExperiment learner = SampleExperiment("learner");
+    learner.spec = R"({"from":"s","search":{"algorithm":"tpe"}})";
+    ASSERT_TRUE(OpenStore(path_)->CreateExperiment(learner).ok());
+  });
+  std::istream in(&yes);
+  const Answer answer = AnswerOf([&](auto& out, auto& err) {
+    return DeleteCommand({path_, "s", /*yes=*/false, /*is_terminal=*/true}, FixedClock(), in, out,
+                         err);
+  });
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("nothing was deleted: learner, which is not finished, learns"));
+  EXPECT_THAT(Query(path_, "SELECT name FROM experiments ORDER BY id"),
+              ElementsAre("s", "learner"));
+  EXPECT_TRUE(fs::exists(artifacts_ + "/s/0/checkpoint_000002"));
+}
+
+TEST_F(Housekeeping, DeleteKeepsASweepThatGotTheNameAndTheIdWhileItAskedForAnother) {
+  WriteSweep("s");
+  YesAfter yes([this] {
+    ASSERT_EQ(Delete("s", true).status, 0);
+    NewExperiment again = SampleExperiment("s");
+    again.created_at = SampleTime(60);
+    ASSERT_TRUE(OpenStore(path_)->CreateExperiment(again).ok());
+  });
+  std::istream in(&yes);
+  const Answer answer = AnswerOf([&](auto& out, auto& err) {
+    return DeleteCommand({path_, "s", /*yes=*/false, /*is_terminal=*/true}, FixedClock(), in, out,
+                         err);
+  });
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("nothing was deleted: the sweep s that began "));
+  EXPECT_THAT(Query(path_, "SELECT id, name FROM experiments"), ElementsAre("1|s"));
 }
 
 TEST_F(Housekeeping, DeleteOfAMistypedNameDeletesNothing) {

@@ -58,6 +58,30 @@ Result<std::string> FindLearner(Database& database, const std::string& name) {
   return learner;
 }
 
+Status CheckNobodyLearns(const std::string& learner, const std::string& name) {
+  if (learner.empty()) return OkStatus();
+  return InvalidArgument("nothing was deleted: " + Printable(learner) +
+                         ", which is not finished, learns from " + Printable(name) +
+                         " and could not go on without it; delete that one first");
+}
+
+// While a person was asked, it went, and another sweep may have got its name and its id.
+Status GoneMeanwhile(const FoundSweep& sweep) {
+  return NotFound("nothing was deleted: the sweep " + Printable(sweep.name) + " that began " +
+                  FormatInstant(Instant{sweep.created_us}) + " is gone already");
+}
+
+// Before a head is asked, which knows it by its name.
+Status CheckIsStillThere(const std::string& db_path, const FoundSweep& sweep) {
+  static constexpr char kIsThereSql[] =
+      "SELECT 1 FROM experiment_rows WHERE id = ?1 AND name = ?2 AND created_us = ?3";
+  TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(db_path));
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database->Kept(kIsThereSql));
+  row->BindAll(sweep.id, sweep.name, sweep.created_us);
+  TUNE_ASSIGN_OR_RETURN(const bool is_there, row->Step());
+  return is_there ? OkStatus() : GoneMeanwhile(sweep);
+}
+
 Result<Doomed> FindDoomed(const DeleteOptions& options) {
   static constexpr char kCountSql[] = "SELECT count() FROM trials WHERE experiment = ?1";
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(options.db_path));
@@ -85,7 +109,7 @@ std::string WhyNotNow(const LockHolder& holder, const std::string& name) {
          "; wait for its end, or end it first";
 }
 
-// Also writes down who did it.
+// Also writes down who did it. What was looked at before a person was asked is looked at again.
 Status DeleteRows(const std::string& db_path, const FoundSweep& sweep, Instant now) {
   static constexpr char kRecordSql[] =
       "INSERT INTO change_rows (sweep, changed_us, change, by_name, by_role)"
@@ -95,13 +119,16 @@ Status DeleteRows(const std::string& db_path, const FoundSweep& sweep, Instant n
   request.sweep = sweep.name;
   request.by = AsksFor();
   const StoredChange change = ChangeOf(request, now);
-  static constexpr char kDeleteSql[] = "DELETE FROM experiment_rows WHERE id = ?1 AND name = ?2";
+  static constexpr char kDeleteSql[] =
+      "DELETE FROM experiment_rows WHERE id = ?1 AND name = ?2 AND created_us = ?3";
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
                         Database::Open(db_path, Access::kWrite));
   TUNE_RETURN_IF_ERROR(Migrate(*database));
   TUNE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database));
-  TUNE_RETURN_IF_ERROR(database->Run(kDeleteSql, sweep.id, sweep.name));
-  if (database->change_count() != 1) return NotFound(sweep.name + " is gone already");
+  TUNE_ASSIGN_OR_RETURN(const std::string learner, FindLearner(*database, sweep.name));
+  TUNE_RETURN_IF_ERROR(CheckNobodyLearns(learner, sweep.name));
+  TUNE_RETURN_IF_ERROR(database->Run(kDeleteSql, sweep.id, sweep.name, sweep.created_us));
+  if (database->change_count() != 1) return GoneMeanwhile(sweep);
   TUNE_RETURN_IF_ERROR(
       database->Run(kRecordSql, change.sweep, change.at.us, change.change, change.by, change.role));
   return transaction.Commit();
@@ -132,6 +159,9 @@ int DeleteAtRest(const DeleteOptions& options, const Doomed& doomed, const Clock
 int DeleteOnHead(const DeleteOptions& options, const LockHolder& head, const Doomed& doomed,
                  const Clock& clock, std::ostream& err) {
   constexpr Duration kPatience = Milliseconds(60'000);
+  if (const Status s = CheckIsStillThere(options.db_path, doomed.sweep); !s.ok()) {
+    return Complain(s, err);
+  }
   ControlRequest request;
   request.verb = ControlVerb::kDelete;
   request.tuner = head.pid;
@@ -198,12 +228,8 @@ int DeleteCommand(const DeleteOptions& options, const Clock& clock, std::istream
   if (holder && !holder->is_head && !holder->is_brief()) {
     return Complain(Unavailable(WhyNotNow(*holder, doomed->sweep.name)), err);
   }
-  if (!doomed->learner.empty()) {
-    return Complain(
-        InvalidArgument("nothing was deleted: " + Printable(doomed->learner) +
-                        ", which is not finished, learns from " + Printable(doomed->sweep.name) +
-                        " and could not go on without it; delete that one first"),
-        err);
+  if (const Status s = CheckNobodyLearns(doomed->learner, doomed->sweep.name); !s.ok()) {
+    return Complain(s, err);
   }
   if (const Status s = CheckArtifactsAreOwn(options.db_path); !s.ok()) {
     return Complain(s.At("nothing was deleted"), err);
