@@ -25,6 +25,7 @@
 #include "tuner/cli/keep/backup_command.h"
 #include "tuner/cli/keep/bucket_cleanup.h"
 #include "tuner/cli/keep/delete_command.h"
+#include "tuner/cli/keep/files_command.h"
 #include "tuner/cli/keep/gc_command.h"
 #include "tuner/cli/look/logs_command.h"
 #include "tuner/cli/words/text_table.h"
@@ -99,6 +100,21 @@ class Housekeeping : public testing::Test {
   Answer Backup(const std::string& file, const std::function<void()>& between = nullptr) const {
     return AnswerOf([&](auto& out, auto& err) {
       return BackupCommand({path_, file, between}, out, err);
+    });
+  }
+
+  // To the user that a child becomes (BecomeNobody).
+  void GiveAllToNobody() const {
+    if (geteuid() != 0) return;
+    ASSERT_EQ(chown(folder_.path().c_str(), 65534, 65534), 0);
+    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
+      ASSERT_EQ(chown(entry.path().c_str(), 65534, 65534), 0);
+    }
+  }
+
+  Answer Files(const std::string& trial, const std::string& export_dir = "") const {
+    return AnswerOf([&](auto& out, auto& err) {
+      return FilesCommand({path_, trial, export_dir}, out, err);
     });
   }
 
@@ -203,12 +219,7 @@ TEST_F(Housekeeping, GcNamesAFolderThatItMayNotEnterAndRemovesTheRest) {
   WriteSweep("s");
   const std::string closed = artifacts_ + "/s/0/cache";
   fs::create_directory(closed);
-  if (geteuid() == 0) {
-    ASSERT_EQ(chown(folder_.path().c_str(), 65534, 65534), 0);
-    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
-      ASSERT_EQ(chown(entry.path().c_str(), 65534, 65534), 0);
-    }
-  }
+  GiveAllToNobody();
   fs::permissions(closed, fs::perms::none);
   const std::string said = InChild([this] {
     BecomeNobody();
@@ -854,6 +865,49 @@ TEST_F(LogsTest, AreNotFollowedWhenNoTunerLives) {
     return false;
   });
   EXPECT_EQ(answer.out, "one\n");
+}
+
+TEST_F(LogsTest, AndFilesThatMayNotBeReadAreAnErrorAndNotNone) {
+  WriteSweep("s");
+  WriteText(artifacts_ + "/s/0/plot.svg", "plot");
+  GiveAllToNobody();
+  const std::string closed = artifacts_ + "/s/0";
+  fs::permissions(closed, fs::perms::none);
+  const std::string said = InChild([this] {
+    BecomeNobody();
+    const Answer files = Files("s/0");
+    const Answer logs = Logs("s/0");
+    return std::to_string(files.status) + " " + files.out + files.err +
+           std::to_string(logs.status) + " " + logs.out + logs.err;
+  });
+  fs::permissions(closed, fs::perms::owner_all);
+  const std::string why = " tune: " + closed + ": cannot be read: Permission denied\n";
+  EXPECT_EQ(said, "1" + why + "2" + why);
+}
+
+// A second database may lie there, whose artifacts these are.
+TEST_F(Housekeeping, NothingIsRemovedInAFolderWhoseDatabasesNobodyCanList) {
+  WriteSweep("s");
+  GiveAllToNobody();
+  fs::permissions(folder_.path(), fs::perms::owner_write | fs::perms::owner_exec);
+  const std::string said = InChild([this] {
+    BecomeNobody();
+    const Answer answer = Gc();
+    return std::to_string(answer.status) + " " + answer.out + answer.err;
+  });
+  fs::permissions(folder_.path(), fs::perms::owner_all);
+  EXPECT_THAT(said, StartsWith("2 tune: " + folder_.path() + ": cannot be read: Permission den"));
+  EXPECT_TRUE(fs::exists(artifacts_ + "/s/0/checkpoint_000001"));
+}
+
+TEST_F(Housekeeping, FilesOfATrialThatWroteNoneAreExportedAsAnEmptyFolder) {
+  WriteSweep("s");
+  const Answer answer = Files("s/1", folder_ / "came");
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_EQ(answer.err,
+            "trial s/1 has left no file in its folder\n0 files in " + (folder_ / "came") + "\n");
+  EXPECT_TRUE(fs::is_empty(folder_ / "came"));
+  EXPECT_EQ(Files("s/1", folder_ / "nowhere/came").status, 2);
 }
 
 TEST(Bytes, AreTellableToPeople) {

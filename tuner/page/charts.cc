@@ -363,8 +363,9 @@ Result<std::string> TimelineJson(Database& database, const FoundSweep& sweep) {
 
 Result<std::string> LogJson(const std::string& db_path, const std::string& sweep, int64_t trial,
                             const LogOf& of, int64_t from) {
-  const std::map<int64_t, std::filesystem::path> logs =
-      FindLogs(TrialFolder(ArtifactsDirOf(db_path), sweep, trial), of.rank);
+  using Logs = std::map<int64_t, std::filesystem::path>;
+  TUNE_ASSIGN_OR_RETURN(const Logs logs,
+                        FindLogs(TrialFolder(ArtifactsDirOf(db_path), sweep, trial), of.rank));
   int64_t attempt = of.attempt;
   if (attempt == 0 && !logs.empty()) attempt = logs.rbegin()->first;
   const auto log = logs.find(attempt);

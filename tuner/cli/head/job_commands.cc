@@ -132,11 +132,17 @@ int FollowJob(const std::string& db_path, const std::string& name, const Clock& 
   LogTail tail(TrialFolder(ArtifactsDirOf(db_path), name, 0), out);
   Duration pause = kLookAtFirst;
   std::string said;
+  bool has_said_why = false;  // Its log cannot be read; it goes on all the same.
   for (;;) {
     // Before the log is read: what a job that is over had printed is there.
     const Result<FoundJob> job = Look(db_path, name, clock);
     if (!job.ok()) return Complain(job.status(), err);
-    const bool is_news = tail.Print();
+    const Result<bool> printed = tail.Print();
+    if (!printed.ok() && !has_said_why) {
+      err << "tune: " << PrintableLines(printed.status().message()) << std::endl;
+      has_said_why = true;
+    }
+    const bool is_news = printed.ok() && *printed;
     if (IsFinal(job->state)) {
       if (job->state != JobState::kSucceeded) err << "tune: " << DescribeEnd(*job) << "\n";
       return job->exit_status;

@@ -113,7 +113,13 @@ Status CheckArtifactsAreOwn(const std::string& db_path) {
         "; give one of the two another folder, or a name that differs before its "
         "ending (tune backup copies the artifacts, too)");
   }
-  return OkStatus();
+  // What is not there is said by who wants to make or open the database.
+  const bool is_none =
+      error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
+  if (!error || is_none) return OkStatus();
+  return FailedPrecondition(folder.string() + ": cannot be read: " + error.message() +
+                            "; another database whose artifacts lie in the same folder could be "
+                            "there");
 }
 
 Status CheckFolderIsOfSweep(const std::string& db_path, const std::string& sweep) {

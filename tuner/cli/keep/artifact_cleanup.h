@@ -51,7 +51,7 @@ std::vector<RemovedGarbage> RemoveGarbage(const std::string& db_path, const Garb
 
 // Artifacts belong to all databases of a folder whose names differ in their ending alone, such as
 // tune.db and a copy of it, tune.old: what one of them does not know may be the other's. An error
-// that names such another one.
+// that names such another one, or the folder where nobody can see whether there is one.
 Status CheckArtifactsAreOwn(const std::string& db_path);
 // The same of one sweep's folder; another error where a head keeps its own things in it, as in the
 // folder of a sweep that an older build let have such a name.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -54,23 +55,29 @@ struct ListedFile {
   Instant written_at;
 };
 
-std::vector<ListedFile> ListFiles(const fs::path& folder) {
-  std::vector<ListedFile> files;
+// Those in a folder of the trial's, and below it. `top`: the trial's own. What goes meanwhile is
+// left out.
+Status AddFiles(const fs::path& folder, const fs::path& top, std::vector<ListedFile>& files) {
   std::error_code error;
-  fs::recursive_directory_iterator it(folder, error);
-  for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     const bool is_ours =
         IsOwnCheckpoint(name) ? IsOwnCheckpointAt(it->path()) : IsNoTrialFile(name);
-    if (it.depth() == 0 && is_ours) {
-      it.disable_recursion_pending();
-      continue;
-    }
+    if (is_ours && folder == top) continue;
     struct stat info = {};
-    if (lstat(it->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
-    files.push_back({it->path().lexically_relative(folder).string(), info.st_size,
+    if (lstat(it->path().c_str(), &info) != 0) continue;
+    if (S_ISDIR(info.st_mode)) TUNE_RETURN_IF_ERROR(AddFiles(it->path(), top, files));
+    if (!S_ISREG(info.st_mode)) continue;
+    files.push_back({it->path().lexically_relative(top).string(), info.st_size,
                      Instant() + Seconds(static_cast<double>(info.st_mtime))});
   }
+  if (!error || error == std::errc::no_such_file_or_directory) return OkStatus();
+  return Internal(folder.string() + ": cannot be read: " + error.message());
+}
+
+Result<std::vector<ListedFile>> ListFiles(const fs::path& folder) {
+  std::vector<ListedFile> files;
+  TUNE_RETURN_IF_ERROR(AddFiles(folder, folder, files));
   std::sort(files.begin(), files.end(),
             [](const ListedFile& a, const ListedFile& b) { return a.path < b.path; });
   return files;
@@ -85,8 +92,9 @@ void List(const FilesOptions& options, const std::vector<ListedFile>& files, std
   printer.End();
 }
 
-// As they would go to another machine: files and folders alone, and whole.
-Status Export(const std::string& folder, const std::string& to) {
+// As they would go to another machine: files and folders alone, and whole. Of a trial without a
+// file an empty folder.
+Status Export(const std::string& folder, bool has_files, const std::string& to) {
   fs::path path = fs::absolute(to).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();  // "files/"
   std::error_code error;
@@ -96,6 +104,11 @@ Status Export(const std::string& folder, const std::string& to) {
   }
   if (!fs::is_directory(path.parent_path(), error)) {
     return InvalidArgument("--export: there is no folder " + path.parent_path().string());
+  }
+  if (!has_files) {
+    fs::create_directory(path, error);
+    if (!error) return OkStatus();
+    return InvalidArgument("--export: " + to + " cannot be made: " + error.message());
   }
   TUNE_ASSIGN_OR_RETURN(const FolderText text, TextOfTrialFiles(folder));
   const std::string parent = path.parent_path();
@@ -115,24 +128,23 @@ Status Export(const std::string& folder, const std::string& to) {
 int FilesCommand(const FilesOptions& options, std::ostream& out, std::ostream& err) {
   const Result<TrialOfFiles> found = FindFolder(options);
   if (!found.ok()) return Complain(found.status(), err);
-  const std::vector<ListedFile> files = ListFiles(found->folder);
-  if (files.empty()) {
+  const Result<std::vector<ListedFile>> files = ListFiles(found->folder);
+  if (!files.ok()) return Complain(files.status(), err);
+  if (files->empty()) {
     err << "trial " << Printable(found->trial.Name()) << " has left no file in its folder"
         << (found->is_running ? " so far" : "") << "\n";
-    if (!options.export_dir.empty()) return 0;
   }
   if (found->is_running) {
     err << "it is running: what it writes on a machine that does not share this disk comes when "
            "its attempt ends\n";
   }
   if (options.export_dir.empty()) {
-    List(options, files, out);
+    List(options, *files, out);
     return 0;
   }
-  if (const Status copied = Export(found->folder, options.export_dir); !copied.ok()) {
-    return Complain(copied, err);
-  }
-  err << Counted(static_cast<int64_t>(files.size()), "file") << " in " << options.export_dir
+  const Status copied = Export(found->folder, !files->empty(), options.export_dir);
+  if (!copied.ok()) return Complain(copied, err);
+  err << Counted(static_cast<int64_t>(files->size()), "file") << " in " << options.export_dir
       << "\n";
   return 0;
 }

@@ -81,7 +81,9 @@ int LogsCommand(const LogsOptions& options, const WaitFunction& wait, std::ostre
       tail.emplace(TrialFolder(ArtifactsDirOf(options.db_path), trial.sweep.name, trial.number),
                    out, options.rank);
     }
-    tail->Print();
+    if (const Result<bool> printed = tail->Print(); !printed.ok()) {
+      return Complain(printed.status(), err);
+    }
     if (options.follow && state->may_print_more && wait(kLookAtLogEvery)) continue;
     if (!tail->has_printed()) {
       err << "nothing on this machine was printed by "

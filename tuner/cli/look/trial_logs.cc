@@ -1,5 +1,6 @@
 #include "tuner/cli/look/trial_logs.h"
 
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <optional>
@@ -25,9 +26,13 @@ std::optional<int64_t> AttemptOf(std::string_view name, int64_t rank) {
   return is_number ? std::optional(number) : std::nullopt;
 }
 
+Status CannotRead(const fs::path& path, const std::error_code& error) {
+  return FailedPrecondition(path.string() + ": cannot be read: " + error.message());
+}
+
 }  // namespace
 
-std::map<int64_t, fs::path> FindLogs(const fs::path& folder, int64_t rank) {
+Result<std::map<int64_t, fs::path>> FindLogs(const fs::path& folder, int64_t rank) {
   std::map<int64_t, fs::path> logs;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
@@ -35,21 +40,32 @@ std::map<int64_t, fs::path> FindLogs(const fs::path& folder, int64_t rank) {
       logs[*attempt] = it->path();
     }
   }
+  if (error && error != std::errc::no_such_file_or_directory) return CannotRead(folder, error);
   return logs;
 }
 
-bool LogTail::Print() {
-  const std::map<int64_t, fs::path> logs = FindLogs(folder_, rank_);
+Result<bool> LogTail::Print() {
+  using Logs = std::map<int64_t, fs::path>;
+  TUNE_ASSIGN_OR_RETURN(const Logs logs, FindLogs(folder_, rank_));
   bool is_news = false;
-  for (const auto& [attempt, path] : logs)
-    is_news |= PrintOne(attempt, path, attempt == logs.begin()->first);
+  for (const auto& [attempt, path] : logs) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_more,
+                          PrintOne(attempt, path, attempt == logs.begin()->first));
+    is_news |= has_more;
+  }
   out_.flush();
   return is_news;
 }
 
-bool LogTail::PrintOne(int64_t attempt, const fs::path& path, bool is_first) {
+Result<bool> LogTail::PrintOne(int64_t attempt, const fs::path& path, bool is_first) {
   constexpr size_t kPieceBytes = 1 << 16;
+  errno = 0;
   std::ifstream in(path, std::ios::binary);
+  const std::error_code error(errno, std::generic_category());
+  // One that is gone was removed with its trial.
+  if (!in && error && error != std::errc::no_such_file_or_directory) {
+    return CannotRead(path, error);
+  }
   std::streamoff& at = printed_[attempt];
   in.seekg(at);
   char piece[kPieceBytes];
