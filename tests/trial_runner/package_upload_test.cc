@@ -5,10 +5,13 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "core/limits.h"
 #include "tests/small_disk.h"
 #include "tests/tuner/temp_folder.h"
+#include "tests/tuner/watched_syncs.h"
 #include "trial_runner/package/kept_package.h"
 #include "trial_runner/package/sha256.h"
 
@@ -43,6 +46,17 @@ TEST_F(PackageUploadTest, ComesInBitByBitAndIsKeptOnceItIsWhole) {
   EXPECT_EQ(Kept(name), "abcdef");
   EXPECT_EQ(upload_.Have(name), 6);
   EXPECT_EQ(*upload_.Append(name, 0, "abc"), 6) << "it is there";
+}
+
+// A process that kept it before may have been killed before its name was durable.
+TEST_F(PackageUploadTest, APackageThatIsThereAlreadyIsDurableOnceItIsKeptAgain) {
+  const PackageName name = Named("abcdef");
+  ASSERT_EQ(*upload_.Append(name, 0, "abcdef"), 6);
+  const auto package = OpenKeptPackage(folder_ / "packages", name);
+  ASSERT_TRUE(package.ok()) << package.status().message();
+  const WatchedSyncs syncs;
+  ASSERT_TRUE(KeepPackage(**package, folder_ / "packages").ok());
+  EXPECT_EQ(syncs.names(), std::vector<std::string>{"packages"});
 }
 
 TEST_F(PackageUploadTest, APackageThatIsAskedForAgainOutlivesALaterOne) {

@@ -53,7 +53,11 @@ class CameBefore final : public IncomingCheckpoint {
   CameBefore(std::string path, int64_t bytes) : path_(std::move(path)), bytes_(bytes) {}
   int64_t offset() const override { return bytes_; }
   Status Append(std::string_view) override { return DataLoss("more came than was named"); }
-  Result<std::string> Commit() override { return path_; }
+  // Who brought it before may have been killed between the name and its sync.
+  Result<std::string> Commit() override {
+    TUNE_RETURN_IF_ERROR(SyncFolder(fs::path(path_).parent_path().string()));
+    return path_;
+  }
 
  private:
   const std::string path_;

@@ -66,7 +66,8 @@ class Part {
 }  // namespace
 
 Status KeepPackage(const PackageSource& package, const std::string& folder) {
-  if (OpenKeptPackage(folder, package.name()).ok()) return OkStatus();
+  // Who kept it before may have been killed between the name and its sync.
+  if (OpenKeptPackage(folder, package.name()).ok()) return SyncFolder(folder);
   TUNE_RETURN_IF_ERROR(MakeFolderSynced(folder));
   if (chmod(folder.c_str(), 0700) != 0) return ErrnoStatus("make private", folder);
   Part part(folder);

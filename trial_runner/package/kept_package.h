@@ -14,8 +14,8 @@
 
 namespace tune {
 
-// Durable when it returns; nothing is done where it is there already. The folder is made, for this
-// user alone. kResourceExhausted: the disk is full.
+// Durable when it returns; nothing is written where it is there already. The folder is made, for
+// this user alone. kResourceExhausted: the disk is full.
 Status KeepPackage(const PackageSource& package, const std::string& folder);
 
 // Counts as a use of the package, as TouchKeptPackage does. kNotFound: it is not there, or not

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "core/posix/durable_file.h"
 #include "core/posix/environment.h"
 #include "core/posix/nameless_file.h"
 #include "trial_runner/package/kept_package.h"
@@ -65,7 +66,9 @@ Status CheckPackage(const std::string& db_path, const PackageName& package) {
         "package: is missing; a command that comes from another machine runs in "
         "a folder that comes with it (POST /api/v1/packages/SHA256)");
   }
-  return OpenKeptPackage(PackagesDirOf(db_path), package).status().At("package");
+  const std::string folder = PackagesDirOf(db_path);
+  TUNE_RETURN_IF_ERROR(OpenKeptPackage(folder, package).status().At("package"));
+  return SyncFolder(folder);
 }
 
 Status CheckFolderIsKept(const std::string& db_path, const StoredExperiment& experiment) {

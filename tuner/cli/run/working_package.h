@@ -30,8 +30,9 @@ Result<WorkingPackage> PackWorkingFolder(const ExperimentSpec& spec, const std::
 // Where a head keeps the packages of its sweeps.
 std::string PackagesDirOf(const std::string& db_path);
 
-// Of what is submitted from another machine and runs in its folder. kInvalidArgument: none came
-// with it; kNotFound: it is not here.
+// Of what is submitted from another machine and runs in its folder, whose package is durable when
+// this returns, also where a head was killed before it had synced its name. kInvalidArgument: none
+// came with it; kNotFound: it is not here.
 Status CheckPackage(const std::string& db_path, const PackageName& package);
 // kFailedPrecondition: it was submitted from another machine, and the folder that came with it is
 // no longer kept. What lies at its path on this machine is another one.
