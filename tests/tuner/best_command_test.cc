@@ -298,6 +298,34 @@ TEST_F(BestExport, ThatCannotBeWrittenWholeLeavesNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(options_.export_dir));
 }
 
+// Beside a sweep that runs: what was copied may be a part.
+TEST_F(BestExport, OfACheckpointThatIsGivenUpMeanwhileIsThatOfTheNextOne) {
+  Write(R"("food11")");
+  const std::string next = folder_ / "checkpoint_000003";
+  std::filesystem::create_directories(next);
+  std::vector<std::string> copied;
+  const ModelExporter gives_up = [&](const auto& from, const BestModel& model, const auto& to) {
+    copied.push_back(from);
+    if (copied.size() == 1) {
+      Transition rows;
+      rows.checkpoints = {
+          {TrialNumber{0}, 2, {checkpoint_, 100, "00fe"}, CheckpointState::kRemoved},
+          {TrialNumber{0}, 3, {next, 100, "00fd"}, CheckpointState::kDurable}};
+      const auto store = OpenStore(path_, Access::kWrite);
+      EXPECT_TRUE(store->Commit(ExperimentId{1}, {2, kSampleStart, "[]"}, rows).ok());
+      WriteText(to + "/a part", "of the first");
+    }
+    return Result<int64_t>(model.epoch);
+  };
+  const Answer answer = Best(options_, gives_up);
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(copied, testing::ElementsAre(checkpoint_, next));
+  EXPECT_FALSE(std::filesystem::exists(options_.export_dir + "/a part"));
+  EXPECT_THAT(ReadText(options_.export_dir + "/best.json"),
+              HasSubstr(R"("checkpoint_iteration":3)"));
+  EXPECT_THAT(answer.out, HasSubstr("checkpoint     " + next));
+}
+
 // The best value, 0.75, is of iteration 2; the trial ended with iteration 3.
 TEST_F(BestExport, HasTheScoresOfTheModelsOwnEpoch) {
   Write(R"("food11")", {{"test_loss", 0.5}, {"test_accuracy", 0.625}, {"test_epoch", 2}});

@@ -24,6 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kFood11[] = "food11";
+// Of the best of a sweep that runs, whose checkpoints come and go.
+constexpr int kExportsMax = 5;
 
 // Null in a sweep without limits on results.
 Value FeasibleCell(const BestTrial& best) {
@@ -195,6 +197,13 @@ Result<std::string> WriteExport(const BestOptions& options, const FoundSweep& sw
   return has_checkpoint ? exported : "its configuration; it has no checkpoint";
 }
 
+void Empty(const std::string& folder) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    fs::remove_all(entry.path(), error);
+  }
+}
+
 // Returns what was exported. What cannot be written whole leaves nothing.
 Result<std::string> Export(const BestOptions& options, const FoundSweep& sweep,
                            const BestTrial& best, const BestModel& model,
@@ -231,11 +240,7 @@ Result<std::string> Export(const BestOptions& options, const FoundSweep& sweep,
   }
   TUNE_RETURN_IF_ERROR(PrepareExportDir(options.export_dir));
   Result<std::string> exported = WriteExport(options, sweep, best, model, export_food11);
-  if (!exported.ok()) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(options.export_dir, error)) {
-      fs::remove_all(entry.path(), error);
-    }
-  }
+  if (!exported.ok()) Empty(options.export_dir);
   return exported;
 }
 
@@ -256,6 +261,57 @@ Result<std::optional<BestTrial>> Choose(const BestOptions& options, Database& da
   return std::optional<BestTrial>(std::move(best));
 }
 
+// The best, as the database has it now.
+struct Chosen {
+  BestTrial best;
+  BestModel model;
+  std::optional<ExpectedBest> expected;  // Where it was asked for.
+};
+
+Result<Chosen> ChooseNow(const BestOptions& options, Database& database, const FoundSweep& sweep) {
+  Chosen chosen;
+  TUNE_ASSIGN_OR_RETURN(std::optional<BestTrial> best,
+                        Choose(options, database, sweep, chosen.expected));
+  if (!best) return NotFound(NoBestIn(database, sweep));
+  chosen.best = *std::move(best);
+  if (sweep.trainable_kind == kFood11) {
+    TUNE_ASSIGN_OR_RETURN(chosen.model, FindBestModel(database, sweep, chosen.best));
+  }
+  return chosen;
+}
+
+// Whether the sweep has not given the checkpoint up; its files go after its row says so.
+Result<bool> HasStill(Database& database, const BestTrial& best) {
+  static constexpr char kSql[] =
+      "SELECT path FROM checkpoint_rows WHERE trial = ?1 AND iteration = ?2 AND state = 'durable'";
+  if (best.checkpoint_path.empty()) return true;
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+  row->BindAll(best.id, best.checkpoint_iteration);
+  const fs::path name = fs::path(best.checkpoint_path).filename();
+  for (;;) {
+    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
+    if (!has_row) return false;
+    if (fs::path(row->Text(0)).filename() == name) return true;
+  }
+}
+
+// Returns what was exported. A checkpoint that a running sweep gives up meanwhile may be copied in
+// part: then `chosen` is the best as it is by then, and that is exported.
+Result<std::string> ExportWhole(const BestOptions& options, Database& database,
+                                const FoundSweep& sweep, const ModelExporter& export_food11,
+                                Chosen& chosen) {
+  for (int count = 1; count <= kExportsMax; ++count) {
+    Result<std::string> exported = Export(options, sweep, chosen.best, chosen.model, export_food11);
+    TUNE_ASSIGN_OR_RETURN(const bool has_still, HasStill(database, chosen.best));
+    if (has_still) return exported;
+    if (exported.ok()) Empty(options.export_dir);
+    TUNE_ASSIGN_OR_RETURN(chosen, ChooseNow(options, database, sweep));
+  }
+  return Unavailable("--export: the sweep gave up each of " + std::to_string(kExportsMax) +
+                     " best checkpoints while they were copied; try again, or keep them longer "
+                     "(checkpoint.keep_best)");
+}
+
 }  // namespace
 
 int BestCommand(const BestOptions& options, const ModelExporter& export_food11, std::ostream& out,
@@ -271,26 +327,20 @@ int BestCommand(const BestOptions& options, const ModelExporter& export_food11, 
                         ShellCommand("results", sweep->name, options.db_path) + " --best"),
                     err);
   }
-  std::optional<ExpectedBest> expected;
-  const Result<std::optional<BestTrial>> best = Choose(options, **database, *sweep, expected);
-  if (!best.ok()) return Complain(best.status(), err);
-  if (!best->has_value()) {
-    return Complain(NotFound(NoBestIn(**database, *sweep)), err);
-  }
-  Result<BestModel> model = BestModel();
-  if (sweep->trainable_kind == kFood11) model = FindBestModel(**database, *sweep, **best);
-  if (!model.ok()) return Complain(model.status(), err);
+  Result<Chosen> chosen = ChooseNow(options, **database, *sweep);
+  if (!chosen.ok()) return Complain(chosen.status(), err);
   if (!options.export_dir.empty()) {
-    const Result<std::string> exported = Export(options, *sweep, **best, *model, export_food11);
+    const Result<std::string> exported =
+        ExportWhole(options, **database, *sweep, export_food11, *chosen);
     if (!exported.ok()) return Complain(exported.status(), err);
     err << "exported to " << options.export_dir << (exported->empty() ? "" : ": " + *exported);
-    if ((*best)->runs) {
-      err << "; of trial " << (*best)->number << ", the best run of the configuration";
+    if (chosen->best.runs) {
+      err << "; of trial " << chosen->best.number << ", the best run of the configuration";
     }
     err << "\n";
   }
-  Print(options, *sweep, **best, expected, *model, out);
-  const std::string warning = WarningOf(*sweep, **best);
+  Print(options, *sweep, chosen->best, chosen->expected, chosen->model, out);
+  const std::string warning = WarningOf(*sweep, chosen->best);
   if (!warning.empty()) err << "warning: " << Printable(warning) << "\n";
   const Status status = PrintDoubts(**database, sweep->id, err);
   return status.ok() ? 0 : Complain(status, err);
