@@ -17,6 +17,7 @@
 //      `auto` takes the best report of a trial for what it has found, not the last;
 //      a report with which its trial ends by itself fills no rung of a scheduler that pauses;
 //      the time in which the tuner did not run (a suspended machine) is no time of a trial's
+//  16  nor is it time in which a sweep waits for a worker (limits.unplaceable)
 //
 // Thread rule: constants.
 #pragma once
@@ -25,7 +26,7 @@
 
 namespace tune {
 
-inline constexpr int64_t kDecisionVersion = 15;  // Of new sweeps.
+inline constexpr int64_t kDecisionVersion = 16;  // Of new sweeps.
 inline constexpr int64_t kOldestDecisionVersion = 11;
 
 inline constexpr bool IsKnownDecisionVersion(int64_t version) {

@@ -88,9 +88,13 @@ void Sweep::TakeOverClock(Duration gap) {
   }
 }
 
-// Nobody else was silent while we did not run. On a suspended machine no trial ran either.
+// Nobody else was silent while the tuner did not run. On a suspended machine no trial ran either,
+// and no worker could come.
 void Sweep::On(const TunerSlept& event) {
   const bool is_unseen = options_.decision_version >= 15;
+  if (unplaceable_since_ && options_.decision_version >= 16) {
+    *unplaceable_since_ = *unplaceable_since_ + event.duration;
+  }
   if (is_unseen && life_start_) *life_start_ = *life_start_ + event.duration;
   for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks()) {
     TrialRecord& trial = At(ref.trial);

@@ -233,6 +233,33 @@ TEST(ControllerLeases, TheTimeInWhichTheTunerSleptIsNoTimeOfTheSweep) {
   EXPECT_FALSE(world.controller().sweep().GivesOut());
 }
 
+TEST(ControllerLeases, TheTimeInWhichTheTunerSleptIsNoWaitingForAWorker) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(1);
+  spec.limits.unplaceable = Seconds(600);
+  ControllerWorld world(spec);
+  world.Apply({DeadlinePassed{}});
+  world.now = world.now + Seconds(86'410);
+  world.Apply({TunerSlept{Seconds(86'400)}, DeadlinePassed{}});
+  EXPECT_FALSE(world.has_ended);
+  world.now = world.now + Seconds(589);
+  world.Apply({DeadlinePassed{}});
+  EXPECT_FALSE(world.has_ended);
+  world.now = world.now + Seconds(1);
+  world.Apply({DeadlinePassed{}});
+  EXPECT_TRUE(world.has_ended);
+  EXPECT_EQ(world.experiment.status, ExperimentStatus::kInterrupted);
+}
+
+TEST(ControllerLeases, ASweepOfDecisionVersion15CountsItAsWaitingForAWorker) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(1);
+  spec.limits.unplaceable = Seconds(600);
+  ControllerWorld world(spec, nullptr, 15);
+  world.Apply({DeadlinePassed{}});
+  world.now = world.now + Seconds(86'410);
+  world.Apply({TunerSlept{Seconds(86'400)}, DeadlinePassed{}});
+  EXPECT_TRUE(world.has_ended);
+}
+
 TEST(ControllerLeases, AWorkerThatNeverComesBackRanForNoLongerThanItsLease) {
   ExperimentSpec spec = ControllerWorld::MakeSpec(1);
   spec.limits.trial_time = Seconds(1000);
