@@ -110,6 +110,7 @@ PoolOrders PoolBook::Look(const std::vector<WorkerDemand>& demand, std::vector<J
   orders.ask.resize(pools_.size());
   orders.give_back.resize(pools_.size());
   orders.list.resize(pools_.size());
+  PutOffWaits(now);
   FollowWorkers(joined, now);
   WatchStarts(orders, now);
   orders.call_off = is_closing_;
@@ -152,6 +153,16 @@ PoolOrders PoolBook::Look(const std::vector<WorkerDemand>& demand, std::vector<J
   orders.say = std::exchange(news_, {});
   orders.is_changed = std::exchange(is_changed_, false);
   return orders;
+}
+
+// Time in which nobody looked (a suspended machine, a clock that was set forward, a full disk)
+// makes no worker late.
+void PoolBook::PutOffWaits(Instant now) {
+  const Duration unseen = now - std::exchange(looked_at_, now).value_or(now);
+  if (unseen < kUnseenMin) return;
+  for (auto& [name, request] : requests_) {
+    request.since = std::min(now, request.since + unseen);
+  }
 }
 
 // Asked for, and neither joined nor given up.

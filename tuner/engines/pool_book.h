@@ -150,11 +150,14 @@ class PoolBook {
   // A worker whose connection broke is waited for so long, also where it has no trial.
   static constexpr Duration kAwayMax = Seconds(60);
   static constexpr Duration kReturnAgain = Seconds(30);  // What is still there is given back again.
+  // Looks that are further apart: the head did not run in between.
+  static constexpr Duration kUnseenMin = Seconds(30);
   static constexpr int64_t kMissedMax = 2;
   static constexpr size_t kFailedKept = 8;
 
  private:
   std::vector<PoolOffer> Offers(Instant now) const;
+  void PutOffWaits(Instant now);
   void FollowWorkers(std::vector<JoinedWorker>& joined, Instant now);
   void Follow(WorkerRequest& request, JoinedWorker& worker, Instant now);
   void SetAway(WorkerRequest& request, Instant now);
@@ -191,6 +194,7 @@ class PoolBook {
   std::vector<PoolRecord> pools_;
   std::vector<WorkerDemand> demand_;
   WantedWorkers wanted_;
+  std::optional<Instant> looked_at_;
   std::vector<std::string> to_drain_;
   std::vector<std::vector<std::string>> to_return_;  // By pool.
   std::vector<std::string> news_;

@@ -124,6 +124,34 @@ TEST(PoolBook, WorkerThatNeverJoinsIsGivenUpWithTheEndOfItsLogAndThePoolRests) {
   EXPECT_EQ(world.book().pools()[0].failures, 0);
 }
 
+TEST(PoolBook, TimeInWhichNobodyLookedMakesNoStartingWorkerLate) {
+  World world(Cluster());
+  world.joins = false;
+  world.work = 2;
+  world.Run(60);
+  world.Suspend(8 * 3600);
+  world.Run(50);
+  EXPECT_THAT(world.book().pools()[0].failed, IsEmpty());
+  world.Run(20);
+  EXPECT_THAT(world.book().pools()[0].failed, SizeIs(1));
+}
+
+TEST(PoolBook, TimeInWhichNobodyLookedMakesNoWorkerThatIsAwayGone) {
+  World world(Cluster());
+  world.work = 2;
+  world.Run(60);
+  ASSERT_EQ(world.book().joined_count(0), 1);
+  world.are_forgotten = true;
+  world.Run(5);
+  world.Suspend(8 * 3600);
+  world.Run(5);
+  world.are_forgotten = false;
+  world.Run(5);
+  EXPECT_EQ(world.book().joined_count(0), 1);
+  EXPECT_EQ(world.given_back, 0);
+  EXPECT_EQ(world.asked, 1);
+}
+
 TEST(PoolBook, RefusedRequestsMakeThePoolRestOnceForAllOfThem) {
   World world(Cluster());
   world.refusal = ResourceExhausted("the quota of 0 machines is reached");

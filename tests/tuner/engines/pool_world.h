@@ -80,6 +80,8 @@ class World {
   PoolBook& book() { return *book_; }
   Instant now() const { return now_; }
 
+  // The head and its machines do not run for so long.
+  void Suspend(double seconds) { now_ = now_ + Seconds(seconds); }
   void Run(double seconds) {
     for (const Instant end = now_ + Seconds(seconds); now_ < end;) Second();
   }
