@@ -81,6 +81,7 @@ TEST_F(ProgramCheckpoint, OfAnEarlierAttemptItGoesAndWhatTheProgramWroteBesideIt
   ASSERT_TRUE(Copy(folder_ / "model.pt").ok());
   const std::string trial = folder_ / "sweep/0";
   fs::create_directories(trial + "/checkpoint_000005-2");
+  WriteText(trial + "/checkpoint_000005-2/manifest.json", "{}");
   fs::create_directories(trial + "/checkpoint_000005-best");
   WriteText(trial + "/checkpoint_000005-ema.pt", "theirs");
   WriteText(trial + "/checkpoint_000005-3", "theirs");
@@ -88,6 +89,20 @@ TEST_F(ProgramCheckpoint, OfAnEarlierAttemptItGoesAndWhatTheProgramWroteBesideIt
   ASSERT_TRUE(CopyProgramCheckpoint(second, 5, folder_ / "model.pt").ok());
   EXPECT_THAT(Kept(), ElementsAre("checkpoint_000005-3", "checkpoint_000005-best",
                                   "checkpoint_000005-ema.pt", "checkpoint_000005.2"));
+}
+
+TEST_F(ProgramCheckpoint, AProgramsOwnFolderOfSuchANameStaysWhenTheTrialIsTriedAgain) {
+  const std::string own = folder_ / "sweep/0/checkpoint_000005";
+  fs::create_directories(own);
+  WriteText(own + "/weights", "first");
+  const Result<CheckpointRef> first = Copy(own);
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  EXPECT_EQ(first->path, own + "-2") << "the name was taken";
+  CheckpointPlace second = PlaceOf(2);
+  WriteText(own + "/weights", "second");
+  ASSERT_TRUE(CopyProgramCheckpoint(second, 5, own).ok());
+  EXPECT_EQ(ReadText(own + "/weights"), "second");
+  EXPECT_THAT(Kept(), ElementsAre("checkpoint_000005", "checkpoint_000005.2"));
 }
 
 TEST_F(ProgramCheckpoint, AFolderIsThereWithAllThatIsInIt) {

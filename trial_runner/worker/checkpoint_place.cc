@@ -72,8 +72,7 @@ void CheckpointPlace::RemoveEarlierOf(int64_t iteration) const {
   std::vector<fs::path> found;
   std::error_code error;
   for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
-    std::error_code gone;
-    if (!fs::is_directory(it->symlink_status(gone))) continue;
+    if (!IsOwnCheckpointAt(it->path())) continue;  // A program's own folder.
     const int64_t attempt = AttemptOf(it->path().filename().string(), first_name);
     if (attempt >= config_since_ && attempt < attempt_) found.push_back(it->path());
   }
