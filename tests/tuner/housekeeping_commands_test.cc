@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -595,6 +596,23 @@ TEST_F(BackupTest, CopiesThePackagesOfSweepsThatCameFromOtherMachines) {
   EXPECT_THAT(FilesBelow(copies_),
               ElementsAre("packages/00ff", "s/0/attempt_1.log", "s/0/checkpoint_000002/weights"));
   EXPECT_EQ(ReadText(copies_ + "/packages/00ff"), "files");
+}
+
+TEST_F(BackupTest, IsNoUseOfThePackagesThatItCopies) {
+  Provenance provenance;
+  provenance.is_elsewhere = true;
+  provenance.package = {"00ff", 5};
+  NewExperiment sent = SampleExperiment("sent");
+  sent.provenance = EncodeProvenance(provenance);
+  ASSERT_TRUE(OpenStore(path_, Access::kWrite)->CreateExperiment(sent).ok());
+  const std::string package = artifacts_ + "/packages/00ff";
+  fs::create_directories(artifacts_ + "/packages");
+  WriteText(package, "files");
+  fs::last_write_time(package, fs::last_write_time(package) - std::chrono::hours(48));
+  const fs::file_time_type used = fs::last_write_time(package);
+  ASSERT_EQ(Backup(file_).status, 0);
+  EXPECT_EQ(fs::last_write_time(package), used);
+  EXPECT_EQ(fs::last_write_time(copies_ + "/packages/00ff"), used);
 }
 
 TEST_F(BackupTest, ACheckpointGivenUpMeanwhileIsReplacedByTheOneThatCameAfterIt) {

@@ -78,6 +78,13 @@ Status KeepPackage(const PackageSource& package, const std::string& folder) {
 
 Result<std::shared_ptr<const PackageSource>> OpenKeptPackage(const std::string& folder,
                                                              const PackageName& name) {
+  auto package = FindKeptPackage(folder, name);
+  if (package.ok()) TouchKeptPackage(folder, name.sha256);
+  return package;
+}
+
+Result<std::shared_ptr<const PackageSource>> FindKeptPackage(const std::string& folder,
+                                                             const PackageName& name) {
   const std::string path = folder + "/" + name.sha256;
   FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file.is_open()) return NotFound(path + ": " + strerror(errno));
@@ -85,7 +92,6 @@ Result<std::shared_ptr<const PackageSource>> OpenKeptPackage(const std::string& 
   const bool is_whole = fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode) &&
                         static_cast<int64_t>(info.st_size) == name.bytes;
   if (!is_whole) return NotFound(path + ": is not what was kept there");
-  TouchKeptPackage(folder, name.sha256);
   return std::shared_ptr<const PackageSource>(std::make_shared<KeptPackage>(name, std::move(file)));
 }
 

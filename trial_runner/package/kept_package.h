@@ -23,6 +23,10 @@ Status KeepPackage(const PackageSource& package, const std::string& folder);
 Result<std::shared_ptr<const PackageSource>> OpenKeptPackage(const std::string& folder,
                                                              const PackageName& name);
 
+// The same without being a use: for what only copies it.
+Result<std::shared_ptr<const PackageSource>> FindKeptPackage(const std::string& folder,
+                                                             const PackageName& name);
+
 // Notes that the package was used just now. One that is not there is passed over.
 void TouchKeptPackage(const std::string& folder, const std::string& sha256);
 

@@ -365,9 +365,14 @@ class Backup {
       if (!has_row) return OkStatus();
       const Result<Provenance> provenance = DecodeProvenance(row->Text(0));
       if (!provenance.ok() || provenance->package.sha256.empty()) continue;
-      const auto kept = OpenKeptPackage(source_dir_ + "/" + kPackagesFolder, provenance->package);
+      const std::string within = std::string(kPackagesFolder) + "/" + provenance->package.sha256;
+      const auto kept = FindKeptPackage(PathOf(kPackagesFolder), provenance->package);
       if (!kept.ok()) continue;  // A head keeps only the latest of sweeps that are over.
       TUNE_RETURN_IF_ERROR(KeepPackage(**kept, partial_dir_ + "/" + kPackagesFolder));
+      // A head goes by it when it removes all but those that were used last.
+      std::error_code ignored;
+      fs::last_write_time(partial_dir_ + "/" + within, fs::last_write_time(PathOf(within), ignored),
+                          ignored);
     }
   }
 
