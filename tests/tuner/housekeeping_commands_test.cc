@@ -717,6 +717,22 @@ TEST_F(BackupTest, WhatAKilledBackupLeftIsReplacedAndAFailedOneLeavesNothing) {
               ElementsAre("copy.artifacts", "copy.db", "other.db", "tune.artifacts", "tune.db"));
 }
 
+TEST_F(BackupTest, OneThatWasKilledWhileItNamedItsFilesIsReplaced) {
+  ASSERT_EQ(Backup(file_).status, 0);
+  fs::rename(file_, file_ + ".partial");
+  WriteText(copies_ + "/.tune-backup", "copy.db");
+  WriteText(copies_ + "/s/0/old", "x");
+  const Answer of_its_stem = Backup(folder_ / "copy.sqlite");
+  EXPECT_EQ(of_its_stem.status, 2);
+  EXPECT_THAT(of_its_stem.err, HasSubstr(copies_ + ": is there already"));
+  const Answer again = Backup(file_);
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_THAT(FilesBelow(copies_),
+              ElementsAre("s/0/attempt_1.log", "s/0/checkpoint_000002/weights"));
+  EXPECT_THAT(folder_.List(),
+              ElementsAre("copy.artifacts", "copy.db", "tune.artifacts", "tune.db"));
+}
+
 TEST_F(BackupTest, ASecondBackupToTheSamePlaceIsRefusedWhileTheFirstIsWritten) {
   Answer same;
   Answer of_its_stem;

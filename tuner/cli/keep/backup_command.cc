@@ -42,7 +42,9 @@ namespace fs = std::filesystem;
 
 constexpr int kRoundsMax = 20;  // Each copies only what the one before had not.
 constexpr char kPartial[] = ".partial";
-constexpr char kMark[] = "/.tune-backup";  // In the folder that is on its way.
+// In the folder that is on its way: the name of FILE. It goes last.
+constexpr char kMark[] = "/.tune-backup";
+constexpr uint64_t kMarkBytesMax = 4'096;
 constexpr char kTunerLog[] = "tuner.log";  // Not copied: workers join with what stands in it.
 
 // A durable row of the copy.
@@ -88,13 +90,14 @@ class Backup {
                              options_.db_path + " (" + source_dir_ +
                              "); choose a name that differs before its ending");
     }
-    if (fs::exists(fs::symlink_status(target_dir_, error))) {
+    if (fs::exists(fs::symlink_status(target_dir_, error)) && !IsHalfNamed()) {
       return InvalidArgument(target_dir_ + ": is there already; name another file");
     }
     return OkStatus();
   }
 
   Status Run() {
+    TUNE_RETURN_IF_ERROR(TakeBackHalfNamed());
     TUNE_RETURN_IF_ERROR(TakePartial());
     const Status status = CopyAll();
     if (!status.ok()) RemovePartial();
@@ -111,6 +114,27 @@ class Backup {
   }
 
  private:
+  std::string NameOfFile() const { return fs::path(options_.file).filename().string(); }
+
+  // Where FILE is not there: whether a backup to it was killed when its folder had its name and
+  // FILE did not.
+  bool IsHalfNamed() const {
+    const Result<std::string> mark = ReadFile(target_dir_ + kMark, kMarkBytesMax);
+    return mark.ok() && *mark == NameOfFile();
+  }
+
+  // Such a folder is a partial one again.
+  Status TakeBackHalfNamed() const {
+    if (!IsHalfNamed()) return OkStatus();
+    const FileDescriptor folder = OpenFolder(target_dir_);
+    if (!folder.is_open()) return ErrnoStatus("open", target_dir_);
+    if (LockFolder(folder, LOCK_EX) == FolderLock::kTheirs) {
+      return InvalidArgument(target_dir_ + ": another backup is being written there");
+    }
+    TUNE_RETURN_IF_ERROR(Check());  // That backup may have ended just now.
+    return IsHalfNamed() ? Rename(target_dir_, partial_dir_) : OkStatus();
+  }
+
   // The folder is made first, locked, and removed last. What lies in an unlocked one is what a
   // killed backup left.
   Status TakePartial() {
@@ -148,7 +172,7 @@ class Backup {
       if (failed) return FromError(it->path(), failed);
     }
     if (error) return FromError(partial_dir_, error);
-    return WriteFileSynced(partial_dir_ + kMark, "");
+    return WriteFileSynced(partial_dir_ + kMark, NameOfFile());
   }
 
   // Nothing, once the folder has its name: another backup may have taken the partial one since.
@@ -376,13 +400,22 @@ class Backup {
     }
   }
 
+  // Where it cannot be looked at: yes.
+  bool HasArtifacts() const {
+    std::error_code error;
+    fs::directory_iterator it(partial_dir_, error);
+    for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+      if (it->path() != partial_dir_ + kMark) return true;
+    }
+    return static_cast<bool>(error);
+  }
+
   // The database last: where it is, all is.
   Status Publish() const {
     const FileDescriptor fd(open(partial_.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.is_open() || syncfs(fd.get()) != 0) return ErrnoStatus("cannot sync", partial_);
     std::error_code error;
-    fs::remove(partial_dir_ + kMark, error);
-    const bool has_artifacts = !fs::is_empty(partial_dir_, error);
+    const bool has_artifacts = HasArtifacts();
     if (has_artifacts) TUNE_RETURN_IF_ERROR(Rename(partial_dir_, target_dir_));
     const Status named = Rename(partial_, options_.file);
     if (!named.ok() && has_artifacts) {
@@ -390,6 +423,7 @@ class Backup {
       fs::remove_all(target_dir_, error);
     }
     TUNE_RETURN_IF_ERROR(named);
+    fs::remove((has_artifacts ? target_dir_ : partial_dir_) + kMark, error);
     if (!has_artifacts) fs::remove(partial_dir_, error);
     return SyncFolder(fs::absolute(options_.file).parent_path().string());
   }
