@@ -224,7 +224,7 @@ class Sweep {
   TrialRecord* CreateTrial();
   bool HasFoundEnough();
   void EndByRegret();
-  void FollowNoneMade();
+  void FollowNoneMade(NoneMade why);
   void PinCheckpoint(const TrialRecord& trial);
   void DropFromQueue(TrialRecord& trial);
   void DropLease(TrialRecord& trial);

@@ -52,10 +52,15 @@ struct NoticeHeeded {
 
 // A trial that waits, or a new one, is to begin. Answered: which; nothing: there is no new one
 // after all. What it was granted, or a place in a worker's queue, follows.
+enum class NoneMade {
+  kNo,
+  kRegret,  // `until.regret` is met. Streams of earlier builds say so of an exhausted space, too.
+  kExhausted,
+};
 struct TrialTaken {
   std::optional<TrialNumber> waiting;
-  // There was none: known once it was answered, and what a replay goes by.
-  bool made_none = false;
+  // Why there was no new one: known once it was answered, and what a replay goes by.
+  NoneMade none_made = NoneMade::kNo;
 };
 struct Granted {
   TrialNumber trial;
@@ -99,6 +104,7 @@ inline bool IsStream(std::string_view text) { return text.starts_with(R"([["T",)
 struct SweepAnswer {
   bool is_news = false;
   std::optional<Candidate> candidate;
+  NoneMade none_made = NoneMade::kNo;
 };
 
 }  // namespace tune

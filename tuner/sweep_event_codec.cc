@@ -11,6 +11,7 @@
 //        ["away", worker]  ["back", from, to]  ["kept", lease, from]
 //        ["unsent", rank, from]  ["unknown", trial, attempt, epoch, worker]  ["left", name, news]
 //   ["K", trial] TrialTaken, -1 for a new one; ["K", -1, 1] where there was none
+//        by until.regret, ["K", -1, 2] where there was none in an exhausted space
 //   ["G", trial, rank, ...] Granted       ["Q", rank] GrantedAhead
 //        a rank is [lease, device_name, ends_seen], or, of the first of several,
 //        [lease, device_name, ends_seen, address], a lease
@@ -162,7 +163,9 @@ struct StreamEncoder {
   void operator()(const TrialTaken& event) const {
     AppendLetter('K', out);
     AppendTrial(event.waiting, out);
-    if (event.made_none) AppendField(1, out);
+    if (event.none_made != NoneMade::kNo) {
+      AppendField(static_cast<int64_t>(event.none_made), out);
+    }
   }
   void operator()(const Granted& event) const {
     AppendLetter('G', out);
@@ -278,7 +281,10 @@ Granted ReadGranted(Fields& fields) {
 
 TrialTaken ReadTrialTaken(Fields& fields) {
   TrialTaken event{fields.Trial()};
-  if (!fields.AtEnd()) event.made_none = fields.Int() == 1;
+  if (fields.AtEnd()) return event;
+  const int64_t none_made = fields.Int();
+  if (none_made < 0 || none_made > static_cast<int64_t>(NoneMade::kExhausted)) fields.Fail();
+  event.none_made = static_cast<NoneMade>(none_made);
   return event;
 }
 

@@ -141,6 +141,7 @@ bool Sweep::HasFoundEnough() {
   const std::optional<double> expected = searcher_->RemainingRegret();
   if (!expected || *expected >= *most) return false;
   EndByRegret();
+  answer_.none_made = NoneMade::kRegret;
   return true;
 }
 
@@ -155,8 +156,8 @@ void Sweep::EndByRegret() {
 
 // In its own life no trial was made here. Why is not asked again: what a model expects may differ
 // in its last bits on another machine, or in another build.
-void Sweep::FollowNoneMade() {
-  if (options_.spec.regret_max && gain_.heeds_regret()) {
+void Sweep::FollowNoneMade(NoneMade why) {
+  if (why == NoneMade::kRegret && options_.spec.regret_max && gain_.heeds_regret()) {
     EndByRegret();
   } else {
     space_exhausted_ = true;
@@ -180,6 +181,7 @@ TrialRecord* Sweep::CreateTrial() {
     }
     if (!suggestion) {
       space_exhausted_ = true;
+      answer_.none_made = NoneMade::kExhausted;
       return nullptr;
     }
     trial.configuration = *std::move(suggestion);

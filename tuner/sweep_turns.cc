@@ -105,7 +105,7 @@ int64_t Sweep::MayRunBesides() const {
 }
 
 void Sweep::On(const TrialTaken& event) {
-  if (event.made_none) return FollowNoneMade();
+  if (event.none_made != NoneMade::kNo) return FollowNoneMade(event.none_made);
   TrialRecord* const trial = event.waiting ? &At(*event.waiting) : CreateTrial();
   if (trial == nullptr) return;
   trial->is_told_to_end = false;

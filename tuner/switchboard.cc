@@ -58,7 +58,7 @@ SweepAnswer Switchboard::Tell(OpenSweep& sweep, SweepEvent event) {
   if (sweep.sweep.has_wishes()) wishing_.insert(sweep.id);
   if (answer.candidate) answer.candidate->sweep = sweep.id;
   auto* const taken = std::get_if<TrialTaken>(&event);
-  if (taken != nullptr && !taken->waiting) taken->made_none = !answer.candidate;
+  if (taken != nullptr && !taken->waiting) taken->none_made = answer.none_made;
   if (!IsLook(event) || answer.is_news) sweep.out.stream.push_back(std::move(event));
   Collect(sweep.out.actions, sweep.id);
   return answer;

@@ -246,6 +246,24 @@ TEST_F(ControllerLimits, TooLittleToBeGainedEndsTheSweep) {
   EXPECT_TRUE(world_->controller().sweep().HasMoreToCreate());
 }
 
+TEST_F(ControllerLimits, AnExhaustedSpaceIsCalledSoInALaterLifeToo) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(50);
+  spec.search = *ParseJson(R"({"algorithm": "gp"})");
+  spec.regret_max = 0.01;
+  spec.space = *ParseJson(R"({"x": {"choice": [1, 2, 3]}})");
+  Begin(spec);
+  for (int64_t trial = 0; !world_->has_ended && trial < 4; ++trial) {
+    Report(trial, 1, {{"value", 0.1 * static_cast<double>(trial)}}, true);
+    world_->Apply({world_->End(worker_, TrialNumber{trial}, Outcome::kCompleted)});
+  }
+  ASSERT_TRUE(world_->has_ended);
+  EXPECT_EQ(world_->trials.size(), 3u) << "too few for until.regret to be asked";
+  const std::string why = world_->experiment.ended_early;
+  EXPECT_THAT(why, StartsWith("the search space is exhausted after 3 trials"));
+  world_->Recover();
+  EXPECT_EQ(world_->controller().sweep().ended_early(), why);
+}
+
 TEST_F(ControllerLimits, WhileNoTrialHasSucceededNothingIsKnownOfWhatMayBeGained) {
   ExperimentSpec spec = ControllerWorld::MakeSpec(12);
   spec.search = *ParseJson(R"({"algorithm": "gp"})");

@@ -43,7 +43,8 @@ std::vector<SweepEvent> OneOfEach() {
           NoticeHeeded{WorkerLeft{"far", " is lost"}},
           TrialTaken{},
           TrialTaken{TrialNumber{12}},
-          TrialTaken{{}, /*made_none=*/true},
+          TrialTaken{{}, NoneMade::kRegret},
+          TrialTaken{{}, NoneMade::kExhausted},
           Granted{TrialNumber{12}, {Rank(), GrantedRank{{next, {WorkerId{6}, 0, {}}, 0}, "", 0}}},
           GrantedAhead{Rank()},
           NoMoreTold{},
@@ -76,7 +77,7 @@ TEST(SweepEventCodec, WritesEachEventAsAShortList) {
       R"(["N","lost",12,2,77,"its \"connection\" broke",1],["N","dropped",12,2,77],)"
       R"(["N","away",3],["N","back",3,4],["H","kept",[12,2,77,1,5,2000,"k\"1",[0,500,1,1000],[536870912,0]],3],)"
       R"(["H","unsent",[[12,2,77,1,5,2000,"k\"1",[0,500,1,1000],[536870912,0]],"H200 \"a\"",41],3],)"
-      R"(["H","unknown",12,2,77,4],["H","left","far"," is lost"],["K",-1],["K",12],["K",-1,1],)"
+      R"(["H","unknown",12,2,77,4],["H","left","far"," is lost"],["K",-1],["K",12],["K",-1,1],["K",-1,2],)"
       R"(["G",12,[[12,2,77,1,5,2000,"k\"1",[0,500,1,1000],[536870912,0]],"H200 \"a\"",41],)"
       R"([[13,1,78,0,6,0,"",[]],"",0]],)"
       R"(["Q",[[12,2,77,1,5,2000,"k\"1",[0,500,1,1000],[536870912,0]],"H200 \"a\"",41]],)"
@@ -105,11 +106,11 @@ TEST(SweepEventCodec, ReadsBackWhatItWrote) {
   const auto& ended = std::get<LeaseEnded>(stream->at(8));
   EXPECT_EQ(ended.begun->epoch, LeaseEpoch{78});
   EXPECT_TRUE(ended.could_have_whole);
-  const auto& granted = std::get<Granted>(stream->at(20));
+  const auto& granted = std::get<Granted>(stream->at(21));
   ASSERT_EQ(granted.ranks.size(), 2U);
   EXPECT_EQ(granted.ranks[0].lease.placement, Rank().lease.placement);
   EXPECT_EQ(granted.ranks[0].ends_seen, 41);
-  EXPECT_EQ(std::get<MemoryLearned>(stream->at(25)).request,
+  EXPECT_EQ(std::get<MemoryLearned>(stream->at(26)).request,
             (ResourceRequest{1'000, 500, 1, 2, 3, true, 4}));
 }
 
