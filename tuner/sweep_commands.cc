@@ -85,8 +85,11 @@ void Sweep::On(const SettingsChanged& event) {
   const auto sweep_end = sweep_deadline();
   if (sweep_over_ && (!sweep_end || now_ < *sweep_end)) {
     sweep_over_ = false;
-    ended_early_.clear();
-    out_.actions.push_back(Say{"limits.sweep_time is no longer reached: the sweep goes on"});
+    if (ended_early_ == kSweepTimeReached) ended_early_.clear();
+    const bool goes_on = HasMoreToCreate() || !Idle().empty() || held_.running_count() > 0;
+    if (goes_on) {
+      out_.actions.push_back(Say{"limits.sweep_time is no longer reached: the sweep goes on"});
+    }
   }
   out_.present_spec = event.document;
 }

@@ -43,7 +43,7 @@ void Sweep::On(const TimeLimitsChecked&) {
     out_.actions.push_back(
         Say{"limits.sweep_time was reached: running trials end at their next report; tune stop " +
             options_.name + " --now ends them at once"});
-    ended_early_ = "limits.sweep_time was reached";
+    if (ended_early_.empty()) ended_early_ = kSweepTimeReached;
     EndIdle(StopReason::kSweepLimit);
     // What waits in a worker's queue shall not begin.
     for (const auto& [ref, worker, rank, is_queued] : held_.FirstRanks()) {

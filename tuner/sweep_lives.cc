@@ -116,7 +116,7 @@ void Sweep::On(const SamplesExtended& event) {
   samples_ = event.samples;
   trial_count_max_ = TrialCountOf(options_.spec, options_.space, samples_);
   no_more_trials_said_ = false;
-  if (!sweep_over_) ended_early_.clear();
+  ended_early_ = sweep_over_ ? kSweepTimeReached : "";
   gain_.Restart();
   out_.experiment = ExperimentRow{status_, samples_, std::nullopt};
 }

@@ -137,6 +137,9 @@ struct WorkerRow {
   bool is_shunning_said = false;
 };
 
+// One of the reasons of ExperimentRow::ended_early.
+inline constexpr char kSweepTimeReached[] = "limits.sweep_time was reached";
+
 struct ExperimentRow {
   ExperimentStatus status = ExperimentStatus::kRunning;
   int64_t samples = 0;

@@ -13,10 +13,12 @@
 namespace tune {
 namespace {
 
+using ::testing::Contains;
 using testing::ControllerWorld;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 ExperimentSpec Limited(const char* limits, int64_t samples = 1) {
@@ -195,6 +197,53 @@ TEST_F(ControllerLimits, SoManyTrialsWithoutAGainEndTheSweep) {
   EXPECT_FALSE(world_->controller().sweep().HasMoreToCreate());
   world_->Apply({SamplesExtended{600}});
   EXPECT_TRUE(world_->controller().sweep().HasMoreToCreate()) << "who asks for more gets it";
+}
+
+TEST_F(ControllerLimits, ASweepThatEndedWithoutAGainIsCalledSoAlsoWhereItsTimeIsUpMeanwhile) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(200);
+  spec.search = *ParseJson(R"({"algorithm": "gp"})");  // Gives out no trials ahead of need.
+  spec.no_gain_max = 2;
+  spec.limits.sweep_time = Seconds(100);
+  Begin(spec, 2);
+  for (const int64_t trial : {0, 2, 3}) {
+    Report(trial, 1, {{"value", trial == 0 ? 0.9 : 0.1}}, true);
+    world_->Apply({world_->End(worker_, TrialNumber{trial}, Outcome::kCompleted)});
+  }
+  world_->now = world_->now + Seconds(100);
+  world_->Apply({DeadlinePassed{}});
+  Report(1, 1, {{"value", 0.1}});
+  world_->Apply({world_->End(worker_, TrialNumber{1}, Outcome::kStopped)});
+  ASSERT_TRUE(world_->has_ended);
+  EXPECT_THAT(world_->experiment.ended_early, StartsWith("until.no_gain: "));
+
+  // More time brings no more trials.
+  world_->Recover();
+  world_->said.clear();
+  world_->Apply({TunerRestarted{}, SettingsChanged{R"({"name": "sweep", "metric": "value",
+      "mode": "max", "samples": 200, "trainable": {"curve": {"value": "x"}},
+      "search": {"algorithm": "gp"}, "until": {"no_gain": 2},
+      "space": {"x": {"uniform": [0, 1]}}, "limits": {"sweep_time": "1h"}})"}});
+  EXPECT_EQ(world_->trials.size(), 4u);
+  EXPECT_THAT(world_->experiment.ended_early, StartsWith("until.no_gain: "));
+  EXPECT_THAT(world_->said, Not(Contains(HasSubstr("the sweep goes on"))));
+}
+
+TEST_F(ControllerLimits, MoreTrialsOfASweepWhoseTimeIsUpDoNotBegin) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(200);
+  spec.search = *ParseJson(R"({"algorithm": "gp"})");
+  spec.no_gain_max = 1;
+  spec.limits.sweep_time = Seconds(100);
+  Begin(spec, 1);
+  for (const int64_t trial : {0, 1}) {
+    Report(trial, 1, {{"value", 0.5}}, true);
+    world_->now = world_->now + Seconds(50);
+    world_->Apply({world_->End(worker_, TrialNumber{trial}, Outcome::kCompleted)});
+  }
+  ASSERT_TRUE(world_->has_ended);
+  EXPECT_THAT(world_->experiment.ended_early, StartsWith("until.no_gain: "));
+  world_->Recover();
+  world_->Apply({TunerRestarted{}, SamplesExtended{300}});
+  EXPECT_EQ(world_->experiment.ended_early, "limits.sweep_time was reached");
 }
 
 TEST_F(ControllerLimits, TooLittleToBeGainedEndsTheSweep) {
