@@ -460,11 +460,13 @@ class S3ClientTest : public S3SettingsTest {
         "bkt", S3Client::Parts{Settings(), transport,
                                std::make_shared<S3CredentialSource>(Surroundings(), Settings(),
                                                                     transport, clock),
-                               clock, [this](Duration pause, const std::stop_token&) {
+                               clock, awake, [this](Duration pause, const std::stop_token&) {
                                  pauses.push_back(pause);
+                                 awake.now = awake.now + pause;
                                  return true;
                                }});
   }
+  FakeClock awake;
   std::vector<Duration> pauses;
 };
 
@@ -566,12 +568,32 @@ TEST_F(S3ClientTest, TellsOfAFailureThatLastsWhileItTriesAgain) {
 
 TEST_F(S3ClientTest, TellsOfAStoreThatHangsAtOnce) {
   transport->replies["http://store:1/bkt/k"] = {{0, "nothing moved"}, Body("here")};
-  transport->on_asked = [this] { clock.now = clock.now + Seconds(30); };
+  transport->on_asked = [this] { awake.now = awake.now + Seconds(30); };
   const auto client = Client();
   std::vector<std::string> told;
   client->SetOnTrouble([&told](const Status& failed) { told.push_back(failed.message()); });
   EXPECT_TRUE(client->Get("k", {}).ok());
   EXPECT_THAT(told, ElementsAre(HasSubstr("nothing moved")));
+}
+
+TEST_F(S3ClientTest, IsNoLessAndNoMorePatientWhenTheMachinesClockIsSet) {
+  for (const Duration set : {Seconds(3600), Seconds(-3600)}) {
+    pauses.clear();
+    transport->replies["http://store:1/bkt/k"] = {{503}, {503}, Body("here")};
+    transport->on_asked = [this, set] { clock.now = clock.now + set; };
+    const auto client = Client();
+    client->SetPatience(Seconds(30));
+    EXPECT_TRUE(client->Get("k", {}).ok());
+
+    transport->replies["http://store:1/bkt/k"] = {{503}};
+    transport->on_asked = [this, set] {
+      clock.now = clock.now + set;
+      awake.now = awake.now + Seconds(20);
+    };
+    pauses.clear();
+    EXPECT_FALSE(client->Get("k", {}).ok());
+    EXPECT_EQ(pauses.size(), 1u) << "30 s were over after the second try";
+  }
 }
 
 TEST_F(S3ClientTest, ListsTheUploadsOfMinIOWithoutAPrefix) {

@@ -60,20 +60,22 @@ S3Client::S3Client(std::string bucket, Parts parts)
 }
 
 Result<std::shared_ptr<S3Client>> S3Client::Make(const std::string& bucket) {
-  static const WallClock clock;  // The store compares it with its own.
+  static const WallClock clock;
+  static const AwakeClock awake;
   const AwsSurroundings surroundings = RealAwsSurroundings();
   TUNE_ASSIGN_OR_RETURN(S3Settings settings, ReadS3Settings(surroundings));
   TUNE_ASSIGN_OR_RETURN(std::shared_ptr<HttpTransport> transport,
                         CurlTransport::Make({settings.ca_file}));
   auto credentials = std::make_shared<S3CredentialSource>(surroundings, settings, transport, clock);
   return std::make_shared<S3Client>(
-      bucket, Parts{std::move(settings), std::move(transport), std::move(credentials), clock,
+      bucket, Parts{std::move(settings), std::move(transport), std::move(credentials), clock, awake,
                     &WaitUnlessStopped, DrawEntropy()});
 }
 
 Result<std::shared_ptr<S3Client>> S3Client::MakeWithout(const std::string& bucket,
                                                         S3Presigner presign) {
-  static const WallClock clock;  // The store compares it with its own.
+  static const WallClock clock;
+  static const AwakeClock awake;
   const Result<S3Settings> settings = ReadS3Settings(RealAwsSurroundings());
   TUNE_ASSIGN_OR_RETURN(std::shared_ptr<HttpTransport> transport,
                         CurlTransport::Make({settings.ok() ? settings->ca_file : ""}));
@@ -81,6 +83,7 @@ Result<std::shared_ptr<S3Client>> S3Client::MakeWithout(const std::string& bucke
                                                   std::move(transport),
                                                   nullptr,
                                                   clock,
+                                                  awake,
                                                   &WaitUnlessStopped,
                                                   DrawEntropy(),
                                                   std::move(presign)});
@@ -181,9 +184,9 @@ Result<S3Reply> S3Client::Ask(const Request& request, const std::stop_token& sto
   Request whole = request;
   if (whole.sha256.empty()) whole.sha256 = Sha256OfBody(whole.body);
   KeyedRandom random(parts_.seed, "s3", request_count_.fetch_add(1));
-  const Instant asked = parts_.clock.Now();
+  const Instant asked = parts_.awake.Now();
   for (int failed_tries = 1;; ++failed_tries) {
-    const Instant begun = parts_.clock.Now();
+    const Instant begun = parts_.awake.Now();
     TUNE_ASSIGN_OR_RETURN(S3Reply reply, AskOnce(whole, stop));
     Doubt(whole.method, whole.key, reply);
     if (stop.stop_requested()) {
@@ -198,8 +201,8 @@ Result<S3Reply> S3Client::Ask(const Request& request, const std::stop_token& sto
       parts_.credentials->Forget();
     }
     const std::optional<Duration> pause = RetryPause(error.failure, failed_tries, random);
-    const Instant now = parts_.clock.Now();
-    const Status failed = S3ErrorStatus(error, reply, Doing(request), now);
+    const Instant now = parts_.awake.Now();
+    const Status failed = S3ErrorStatus(error, reply, Doing(request), parts_.clock.Now());
     if (!pause || !budget_.Take() || (patience_ && now - asked >= *patience_)) return failed;
     const bool is_trouble = failed_tries >= kTroubleTries || now - begun >= kTroubleTime;
     if (is_trouble && on_trouble_) on_trouble_(failed);

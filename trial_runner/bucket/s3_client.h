@@ -47,7 +47,8 @@ class S3Client {
     S3Settings settings;
     std::shared_ptr<HttpTransport> transport;
     std::shared_ptr<S3CredentialSource> credentials;
-    const Clock& clock;
+    const Clock& clock;  // Dates requests: the store compares it with its own.
+    const Clock& awake;  // Measures how long a request takes; nobody sets it.
     // Waits; false: `stop` was requested.
     std::function<bool(Duration, const std::stop_token&)> wait;
     uint64_t seed = 0;  // Of the pauses between tries.
