@@ -506,6 +506,29 @@ TEST_F(Housekeeping, APlaceInAStoreThatDidNotAnswerCountsAsLeftByTheSweepThatDid
   }
 }
 
+// ---- files
+
+TEST_F(Housekeeping, FilesOfATrialAreListedAndCopiedAlsoWhereTheyAreCalledAsACheckpointIs) {
+  WriteSweep("s");
+  const std::string trial = artifacts_ + "/s/0";
+  WriteText(trial + "/result.csv", "1,2");
+  fs::create_directories(trial + "/checkpoint_000007");
+  WriteText(trial + "/checkpoint_000007/weights", "theirs");
+  const auto files = [&](const std::string& export_dir) {
+    FilesOptions options{path_, "s/0", export_dir};
+    options.format = OutputFormat::kCsv;
+    return AnswerOf([&](auto& out, auto& err) { return FilesCommand(options, out, err); });
+  };
+  EXPECT_THAT(files("").out,
+              AllOf(HasSubstr("checkpoint_000007/weights,6,"), HasSubstr("result.csv,3,"),
+                    Not(HasSubstr("checkpoint_000002"))));
+  const std::string copied = folder_ / "copied";
+  const Answer answer = files(copied);
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_EQ(answer.err, "2 files in " + copied + "\n");
+  EXPECT_THAT(FilesBelow(copied), ElementsAre("checkpoint_000007/weights", "result.csv"));
+}
+
 // ---- backup
 
 // As WriteSweep, with the bytes of its durable checkpoint as they are on disk.

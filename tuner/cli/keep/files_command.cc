@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -55,15 +56,19 @@ struct ListedFile {
   Instant written_at;
 };
 
+// Of something directly in a trial's folder: a program may give one of its own the name of a
+// checkpoint of ours.
+bool IsNoFileOfProgram(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return IsOwnCheckpoint(name) ? IsOwnCheckpointAt(path) : IsNoTrialFile(name);
+}
+
 // Those in a folder of the trial's, and below it. `top`: the trial's own. What goes meanwhile is
 // left out.
 Status AddFiles(const fs::path& folder, const fs::path& top, std::vector<ListedFile>& files) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    const bool is_ours =
-        IsOwnCheckpoint(name) ? IsOwnCheckpointAt(it->path()) : IsNoTrialFile(name);
-    if (is_ours && folder == top) continue;
+    if (folder == top && IsNoFileOfProgram(it->path())) continue;
     struct stat info = {};
     if (lstat(it->path().c_str(), &info) != 0) continue;
     if (S_ISDIR(info.st_mode)) TUNE_RETURN_IF_ERROR(AddFiles(it->path(), top, files));
@@ -110,7 +115,10 @@ Status Export(const std::string& folder, bool has_files, const std::string& to) 
     if (!error) return OkStatus();
     return InvalidArgument("--export: " + to + " cannot be made: " + error.message());
   }
-  TUNE_ASSIGN_OR_RETURN(const FolderText text, TextOfTrialFiles(folder));
+  TUNE_ASSIGN_OR_RETURN(const FolderText text,
+                        FolderText::Of(folder, [&folder](std::string_view name) {
+                          return IsNoFileOfProgram(fs::path(folder) / name);
+                        }));
   const std::string parent = path.parent_path();
   TUNE_ASSIGN_OR_RETURN(FileDescriptor file, OpenNamelessFile(parent));
   TUNE_ASSIGN_OR_RETURN(IncomingText copy,
