@@ -218,6 +218,7 @@ std::optional<Instant> ReadTime(const std::string& text) {
 Result<KubeFile> ParseKubeFile(std::string_view text, const std::string& path) {
   Result<Value> document = ParseYaml(text);
   if (!document.ok()) return InFile(path, document.status());
+  if (document->is_null()) document = Value::MakeMap();  // An empty file names nothing.
   if (!document->is_map()) return InvalidArgument(path + ": is no kubeconfig; expected a map");
   return KubeFile{*std::move(document), path};
 }

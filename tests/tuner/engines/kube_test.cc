@@ -75,6 +75,7 @@ TEST(KubeConfig, WhatIsWrongIsSaidWithTheFileAndTheKey) {
               HasSubstr("config: contexts: there is no 'lib'; it has lab, other, blind"));
   EXPECT_THAT(error(kConfig, "blind"), HasSubstr("insecure-skip-tls-verify: anybody could be"));
   EXPECT_THAT(error("kind: Config\n", ""), HasSubstr("current-context: is missing"));
+  EXPECT_THAT(error("", ""), HasSubstr("config: current-context: is missing"));
   EXPECT_THAT(error("[1]", ""), HasSubstr("is no kubeconfig"));
   EXPECT_THAT(error("a: [", ""), HasSubstr("config:"));
   EXPECT_THAT(FindKubeAccess(folder / "none", "", folder.path()).status().message(),
@@ -101,6 +102,10 @@ TEST(KubeConfig, SeveralFilesOfTheVariableAreOne) {
   const std::string both =
       folder / "none" + ":" + folder / "home" + ":" + folder / "lab" + "::" + folder / "users/me";
   EXPECT_EQ(find(both, ""), "https://a:1 " + folder / "users/token");
+  WriteText(folder / "empty", "");
+  WriteText(folder / "remarks", "# nothing yet\n");
+  EXPECT_EQ(find(both + ":" + folder / "empty" + ":" + folder / "remarks", ""),
+            "https://a:1 " + folder / "users/token");
   EXPECT_EQ(find(both, "lab"), "https://a:2 " + folder / "users/token");
   EXPECT_EQ(find(":" + folder / "lab" + ":" + folder / "users/me", ""),
             "https://a:2 " + folder / "users/token");
