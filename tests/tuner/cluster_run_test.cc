@@ -10,11 +10,14 @@
 
 #include "tests/tuner/temp_folder.h"
 #include "tests/tuner/tuner_parts.h"
+#include "tuner/cli/head/cluster_state.h"
+#include "tuner/engines/pool_book.h"
 #include "tuner/sqlite/writer_lock.h"
 
 namespace tune {
 namespace {
 
+namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -60,6 +63,32 @@ TEST_F(ClusterRunTest, AClusterThatItBeganGoesDownThoughACommandHeldTheDatabaseF
 TEST_F(ClusterRunTest, AClusterOfAHeadThatWasThereStaysUpThoughTheHeadDoesNotAnswer) {
   ASSERT_TRUE(lock_->AnnounceHead().ok());
   EXPECT_THAT(Run(0), Not(HasSubstr("is down")));
+}
+
+TEST(ClusterState, NamesThatAreTooLongAreRefusedWhereNoWorkerHasThemAlone) {
+  const TempFolder folder;
+  const std::string path = folder / "lab.yaml";
+  WriteText(path, "name: " + std::string(24, 'c') + "\npools: {" + std::string(24, 'p') +
+                      ": {kubernetes: {image: i}}}\n");
+  const Result<ClusterSpec> cluster = ReadClusterFile(path);
+  ASSERT_TRUE(cluster.ok()) << cluster.status().message();
+  const std::string artifacts = folder / "tune.artifacts";
+  fs::create_directory(artifacts);
+  const auto check = [&] { return ClusterState::CheckNames(artifacts, *cluster).message(); };
+  EXPECT_THAT(check(), HasSubstr(path + ":2:9: pools: read 'pppp"));
+
+  // As an earlier build has begun it.
+  Result<ClusterState> state = ClusterState::OpenOrMake(artifacts, *cluster);
+  ASSERT_TRUE(state.ok()) << state.status().message();
+  PoolBook book(*cluster, state->Prefix());
+  (void)book.Look({}, {}, Instant{1'000'000});
+  book.OnListed(0, std::vector<Machine>{{book.PrefixOf(0) + "1", MachineState::kRunning, ""}},
+                Instant{1'000'000});
+  ASSERT_TRUE(state->Keep(book.Encode()).ok());
+  EXPECT_EQ(check(), "");
+
+  ASSERT_TRUE(state->Keep(PoolBook(*cluster, state->Prefix()).Encode()).ok());
+  EXPECT_THAT(check(), HasSubstr("expected a name")) << "all are given back";
 }
 
 }  // namespace

@@ -357,13 +357,6 @@ Result<ClusterSpec> ReadCluster(const Value& document, std::string_view stem) {
   }
   for (const MapEntry& entry : pools->AsMap()) {
     TUNE_ASSIGN_OR_RETURN(PoolSpec pool, ReadPool(entry));
-    if (pool.kubernetes && cluster.name.size() + pool.name.size() > kBothNamesBytesMax) {
-      return InvalidAt(entry.key_place,
-                       "pools: read '" + pool.name + "', expected a name that has at most " +
-                           std::to_string(kBothNamesBytesMax) +
-                           " letters together with the cluster's ('" + cluster.name +
-                           "'): Kubernetes names Jobs by both, with at most 63");
-    }
     cluster.pools.push_back(std::move(pool));
   }
   return cluster;
@@ -388,6 +381,20 @@ Result<ClusterSpec> InterpretCluster(const Value& document, std::string_view fil
   cluster->path = file;
   cluster->document = document;
   return cluster;
+}
+
+Status CheckJobNames(const ClusterSpec& cluster) {
+  for (const PoolSpec& pool : cluster.pools) {
+    const size_t bytes = cluster.name.size() + pool.name.size();
+    if (!pool.kubernetes || bytes <= kBothNamesBytesMax) continue;
+    const Status status =
+        InvalidAt(pool.place, "pools: read '" + pool.name + "', expected a name that has at most " +
+                                  std::to_string(kBothNamesBytesMax) +
+                                  " letters together with the cluster's ('" + cluster.name +
+                                  "'): Kubernetes names Jobs by both, with at most 63");
+    return InFile(cluster.path, status);
+  }
+  return OkStatus();
 }
 
 Result<ClusterSpec> ReadClusterFile(const std::string& path) {

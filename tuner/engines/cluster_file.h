@@ -102,6 +102,9 @@ inline constexpr int64_t kPoolWorkersMax = 10'000;
 Result<ClusterSpec> InterpretCluster(const Value& document, std::string_view file,
                                      std::string_view base_dir);
 Result<ClusterSpec> ReadClusterFile(const std::string& path);
+// kInvalidArgument: with these names of the cluster and a pool Kubernetes would refuse the names of
+// Jobs. It is asked of a new cluster: one that is up under such names must be shown and taken down.
+Status CheckJobNames(const ClusterSpec& cluster);
 
 // The same as JSON Schema (draft 7), for editors.
 std::string ClusterSchema();

@@ -151,15 +151,18 @@ TEST(ClusterFile, MistakeIsToldWithItsPlaceAndWhatIsExpected) {
 }
 
 // A Job's name has 63 bytes at most, and the number of a worker stands in it.
-TEST(ClusterFile, NamesThatAreTooLongTogetherForAJobOfKubernetesAreRefused) {
-  const std::string name = "name: " + std::string(24, 'c') + "\npools: {";
-  const std::string pool = ": {kubernetes: {image: i}}}\n";
-  EXPECT_EQ(Error(name + std::string(19, 'p') + pool), "it is taken");
-  EXPECT_EQ(Error(name + std::string(20, 'p') + pool),
+TEST(ClusterFile, NamesThatAreTooLongTogetherForAJobOfKubernetesAreRefusedOfANewCluster) {
+  const auto error = [](const std::string& pool, const std::string& engine) {
+    const Result<ClusterSpec> read =
+        Read("name: " + std::string(24, 'c') + "\npools: {" + pool + ": {" + engine + "}}\n");
+    return read.ok() ? CheckJobNames(*read).message() : "not read: " + read.status().message();
+  };
+  EXPECT_EQ(error(std::string(19, 'p'), "kubernetes: {image: i}"), "");
+  EXPECT_EQ(error(std::string(20, 'p'), "kubernetes: {image: i}"),
             "lab.yaml:2:9: pools: read 'pppppppppppppppppppp', expected a name that has at most 43 "
             "letters together with the cluster's ('cccccccccccccccccccccccc'): Kubernetes names "
             "Jobs by both, with at most 63");
-  EXPECT_EQ(Error(name + std::string(24, 'p') + ": {ssh: {hosts: [a]}}}\n"), "it is taken");
+  EXPECT_EQ(error(std::string(24, 'p'), "ssh: {hosts: [a]}"), "");
 }
 
 TEST(ClusterFile, HostThatSshWouldTakeForAnOptionIsRefused) {

@@ -116,6 +116,13 @@ Result<ClusterSpec> ClusterState::RememberedFile(const std::string& artifacts_di
   return InterpretRemembered(state.is_map() ? state.Find("file") : nullptr);
 }
 
+Status ClusterState::CheckNames(const std::string& artifacts_dir, const ClusterSpec& cluster) {
+  const Status fits = CheckJobNames(cluster);
+  if (fits.ok()) return fits;
+  const Result<ClusterState> up = Open(artifacts_dir, cluster);
+  return up.ok() && HasWorkers(up->pools_) ? OkStatus() : fits;
+}
+
 Status ClusterState::CheckFinds(const ClusterSpec& cluster) const {
   const Result<ClusterSpec> was = InterpretRemembered(&file_);
   if (!was.ok() || !pools_.is_map()) return OkStatus();

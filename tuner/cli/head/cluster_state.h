@@ -30,6 +30,9 @@ class ClusterState {
   // database, or a head that did not keep the file began it.
   static Result<ClusterSpec> RememberedFile(const std::string& artifacts_dir);
 
+  // CheckJobNames, unless a worker of this database has such a name.
+  static Status CheckNames(const std::string& artifacts_dir, const ClusterSpec& cluster);
+
   // What names of machines begin with, of this cluster of this database alone.
   std::string Prefix() const { return "tune-" + name_ + "-" + id_; }
   // As PoolBook::Encode; null before anything was asked for.

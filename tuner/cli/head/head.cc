@@ -270,6 +270,7 @@ int Head::Fail(const Status& status) {
 Result<HeldCluster> TakeCluster(HeadCommandOptions& options) {
   HeldCluster held;
   TUNE_ASSIGN_OR_RETURN(held.spec, ReadClusterFile(options.cluster_path));
+  TUNE_RETURN_IF_ERROR(ClusterState::CheckNames(ArtifactsDirOf(options.db_path), held.spec));
   TUNE_ASSIGN_OR_RETURN(held.lock, LockClusterFile(options.cluster_path));
   held.path = std::filesystem::absolute(options.cluster_path).lexically_normal().string();
   const ClusterHeadSpec& head = held.spec.head;
