@@ -123,7 +123,10 @@ def _stamps_beside(path: Path) -> Dict[Path, object]:
     """Of the path with a suffix more: what tells that something was written there."""
     stamps: Dict[Path, object] = {}
     for one in sorted(path.parent.glob(path.name + ".*")):
-        status = one.stat()
+        try:
+            status = one.stat()
+        except FileNotFoundError:  # A dangling link, or a temporary file that somebody renamed.
+            continue
         stamps[one] = status.st_ino, status.st_mtime_ns, status.st_size
     return stamps
 

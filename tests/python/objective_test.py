@@ -97,6 +97,14 @@ class ASavingFunction(unittest.TestCase):
         trial.report(loss=1, checkpoint=lambda path: path.write_text("plain"))
         self.assertEqual(self.reported[3:], [("checkpoint.zip", "four"), ("checkpoint", "plain")])
 
+    def test_may_stand_beside_a_file_that_goes_while_it_is_looked_at(self):
+        (self.folder / "checkpoint.tmp").symlink_to(self.folder / "gone")
+        trial = tune.Trial({})
+        trial.report(loss=1, checkpoint=lambda path: path.write_text("plain"))
+        (self.folder / "checkpoint").unlink()
+        trial.report(loss=1, checkpoint=lambda path: path.with_suffix(".zip").write_text("1"))
+        self.assertEqual(self.reported, [("checkpoint", "plain"), ("checkpoint.zip", "1")])
+
     def test_that_writes_elsewhere_is_told_where_it_should(self):
         def two(path):
             path.with_suffix(".a").write_text("")
