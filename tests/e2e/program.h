@@ -166,6 +166,9 @@ class Program {
 
   void Signal(int signal) { kill(pid_, signal); }
 
+  // Nobody hears from now on what it says on standard error.
+  void StopListening() { fclose(std::exchange(err_, nullptr)); }
+
   // Reads to the end and waits. Standard error's end also means that no descendant holds it any
   // more.
   ProgramResult Wait() {
@@ -191,6 +194,7 @@ class Program {
   }
 
   bool ReadLine(std::string& line) {
+    if (err_ == nullptr) return false;
     char* buffer = nullptr;
     size_t capacity = 0;
     const ssize_t length = getline(&buffer, &capacity, err_);

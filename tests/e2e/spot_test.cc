@@ -157,6 +157,23 @@ TEST_F(Spot, Sigusr1IsANoticeToo) {
   EXPECT_EQ(Repeated(), std::vector<std::string>{});
 }
 
+// As in `tune worker ... 2>&1 | tee log` after a Ctrl-C, which ends tee as well.
+TEST_F(Spot, AWorkerToWhichNobodyListensGivesItsTrialBackToo) {
+  Begin(kSaves);
+  BeginFirst({"--grace", "1s"});
+  first_->StopListening();
+  first_->Signal(SIGTERM);
+  EXPECT_TRUE(Succeeded(first_->Wait()));
+  folder_.Write("go", "");
+  BeginWorker(second_, {"--name", "second"});
+  EXPECT_TRUE(Succeeded(second_->Wait()));
+  EXPECT_TRUE(Succeeded(tune_->Wait()));
+  EXPECT_EQ(Query(folder_,
+                  "select a.number, w.name, a.outcome from attempts a join workers w on w.id = "
+                  "a.worker order by a.number"),
+            (std::vector<std::string>{"1|first|preempted", "2|second|completed"}));
+}
+
 TEST_F(Spot, AWorkerLeavesAfterTheTimeItWasGiven) {
   Begin(kSaves);
   BeginWorker(first_, {"--drain-after", "0s"});

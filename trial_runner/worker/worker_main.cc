@@ -1,6 +1,7 @@
 // tune_worker: a worker as a program of its own.
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <iostream>
 #include <string>
@@ -35,6 +36,8 @@ void HideToken(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   tune::MeetLimits();
+  // A worker does not end because nobody reads what it says.
+  std::signal(SIGPIPE, SIG_IGN);
   unsetenv("TUNE_ASKS_FOR");  // What a trial runs asks for nobody (tuner/control/asker.h).
   tune::WorkerOptions options;
   double cpus = -1;
