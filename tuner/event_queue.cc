@@ -94,7 +94,7 @@ void EventQueue::Push(std::vector<Incoming> messages) {
   for (Incoming& message : messages) {
     if (auto event = ToEvent(std::move(message))) events.push_back({*std::move(event)});
   }
-  if (!events.empty()) Append(std::move(events));
+  if (!events.empty()) Append(std::move(events), Room::kAwait);
 }
 
 std::set<WorkerId> EventQueue::TakeHeard() {
@@ -132,7 +132,7 @@ void EventQueue::NoteWait(WorkerId worker, std::string why) {
 void EventQueue::PushEvent(Event event, ExperimentId sweep) {
   std::vector<HeadEvent> events;
   events.push_back({std::move(event), sweep});
-  Append(std::move(events));
+  Append(std::move(events), Room::kTake);
 }
 
 void EventQueue::Wake() {
@@ -143,11 +143,12 @@ void EventQueue::Wake() {
   has_events_.notify_one();
 }
 
-void EventQueue::Append(std::vector<HeadEvent> events) {
+void EventQueue::Append(std::vector<HeadEvent> events, Room room) {
   {
     std::unique_lock<std::mutex> lock(mutex_);
-    has_room_.wait(lock, [this] {
-      return events_.size() < limits::kEventQueueMax && bytes_ < kQueueBytesMax;
+    has_room_.wait(lock, [this, room] {
+      const bool is_full = events_.size() >= limits::kEventQueueMax || bytes_ >= kQueueBytesMax;
+      return room == Room::kTake || !is_full;
     });
     for (HeadEvent& event : events) {
       bytes_ += BytesOf(event.event);

@@ -1,6 +1,7 @@
 // Where everything from outside enters: adapter threads push, the tuner's thread drains. Bounded,
-// by count and by bytes: a pusher waits while the queue is full, so that a flood slows its source
-// instead of eating memory.
+// by count and by bytes: the gateway waits while the queue is full, so that a flood of workers
+// slows its source instead of eating memory. The few events of the tuner's own process wait for
+// nobody: the tuner's thread pushes some of them, and it alone makes room.
 //
 // Thread rule: Push, PushEvent and Wake from any thread; the rest from the tuner's thread.
 #pragma once
@@ -23,8 +24,9 @@ namespace tune {
 
 class EventQueue final : public IncomingSink {
  public:
-  // From the gateway. Whoever sends anything, a heartbeat too, has been heard of.
+  // From the gateway; waits for room. Whoever sends anything, a heartbeat too, has been heard of.
   void Push(std::vector<Incoming> messages) override;
+  // Of the tuner's own process; never waits.
   void PushEvent(Event event, ExperimentId sweep = {});
 
   // Ends the present Wait, or the next one, without an event.
@@ -46,7 +48,8 @@ class EventQueue final : public IncomingSink {
   std::map<WorkerId, std::string> TakeWaits();
 
  private:
-  void Append(std::vector<HeadEvent> events);
+  enum class Room { kAwait, kTake };
+  void Append(std::vector<HeadEvent> events, Room room);
   void NoteWait(WorkerId worker, std::string why);
   void WaitUntil(const Clock& clock, std::optional<Instant> deadline, bool heeds_events);
 
