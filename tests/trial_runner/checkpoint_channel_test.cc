@@ -3,11 +3,19 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <latch>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "core/limits.h"
+#include "core/posix/threads.h"
+#include "tests/sanitized.h"
 #include "tests/trial_runner/gathering_tuner_sink.h"
 #include "tests/trial_runner/message_samples.h"
 #include "tests/trial_runner/scripted_tuner.h"
@@ -170,6 +178,49 @@ TEST_F(CheckpointCalls, TheTunerSaysWhetherItSeesWhatTheWorkerWrote) {
   EXPECT_FALSE(*checkpoints_->Sees({nonce, {}, /*is_of_programs=*/true}, stop_.get_token()));
   EXPECT_EQ(checkpoints_->Sees({"../../etc/passwd"}, stop_.get_token()).status().code(),
             StatusCode::kInvalidArgument);
+}
+
+// Takes all room for threads: of stacks that ended threads left, and of the address space.
+class NoRoomForThreads {
+ public:
+  NoRoomForThreads() {
+    int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    EXPECT_EQ(getrlimit(RLIMIT_AS, &before_), 0);
+    rlimit little = before_;
+    little.rlim_cur = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + kHeadroom);
+    EXPECT_EQ(setrlimit(RLIMIT_AS, &little), 0);
+    const auto wait = [this] { end_.wait(); };
+    while (auto thread = TryThread<std::jthread>(wait, [] { return false; })) {
+      threads_.push_back(*std::move(thread));
+    }
+  }
+  ~NoRoomForThreads() {
+    setrlimit(RLIMIT_AS, &before_);
+    end_.count_down();
+  }
+
+ private:
+  static constexpr int64_t kHeadroom = 16 << 20;
+  rlimit before_ = {};
+  std::latch end_{1};
+  std::vector<std::jthread> threads_;
+};
+
+TEST_F(CheckpointCalls, AreToldToComeAgainWhereThereIsNoRoomForAThread) {
+  if (kIsSanitized) GTEST_SKIP() << "a sanitizer maps memory of its own for each thread";
+  Attach();
+  const auto send = [this](int64_t offset, const std::string& text) {
+    return checkpoints_->SendLog({Ref(3, 1, 1), 0, offset, text}, stop_.get_token());
+  };
+  ASSERT_EQ(*send(0, "begun\n"), 6);
+  {
+    const NoRoomForThreads none;
+    const Status refused = send(6, "on\n").status();
+    EXPECT_EQ(refused.code(), StatusCode::kUnavailable);
+    EXPECT_THAT(refused.message(), ::testing::HasSubstr("no room for one more thread"));
+  }
+  EXPECT_EQ(*send(6, "on\n"), 9);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "trial_runner/grpc/checkpoint_service.h"
 
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <semaphore>
 #include <thread>
 #include <utility>
@@ -27,9 +29,8 @@ class CheckpointService::Served {
   Served(CheckpointService& service, std::unique_ptr<ServerCall> call)
       : service_(service), call_(std::move(call)) {}
 
-  void Run(Status refusal) {
-    const Status status = refusal.ok() ? Answer() : refusal;
-    call_->stream.Finish(ToGrpc(status), done_.HandOver());
+  void Run() {
+    call_->stream.Finish(ToGrpc(Answer()), done_.HandOver());
     done_.Wait();
     if (is_reading_) read_.Wait();
   }
@@ -162,20 +163,52 @@ class CheckpointService::Served {
   std::string session_;
 };
 
-// A thread that has called `on_end` touches nothing of ours any more.
+// Ends a call without a thread; lives until that is done.
+class CheckpointService::Refused final : public Completion {
+ public:
+  Refused(CheckpointService& service, std::unique_ptr<ServerCall> call,
+          std::function<void()> on_end)
+      : service_(service), call_(std::move(call)), on_end_(std::move(on_end)) {}
+
+  void Begin(const Status& why) { call_->stream.Finish(ToGrpc(why), HandOver()); }
+  void Run(bool /*ok*/) override {
+    --service_.call_count_;
+    const std::function<void()> on_end = std::move(on_end_);
+    delete this;
+    on_end();
+  }
+
+ private:
+  CheckpointService& service_;
+  const std::unique_ptr<ServerCall> call_;
+  std::function<void()> on_end_;
+};
+
+void CheckpointService::Refuse(std::unique_ptr<ServerCall> call, const Status& why,
+                               std::function<void()> on_end) {
+  (new Refused(*this, std::move(call), std::move(on_end)))->Begin(why);
+}
+
+// A thread that has called `on_end` touches nothing of ours any more. On this one everything else
+// waits, so it waits for no room.
 void CheckpointService::Serve(std::unique_ptr<ServerCall> call, Status refusal,
                               std::function<void()> on_end) {
   if (++call_count_ > limits::kCheckpointCallsMax && refusal.ok()) {
     refusal = Unavailable("the tuner takes " + std::to_string(limits::kCheckpointCallsMax) +
                           " checkpoints at a time");
   }
-  BeginThread([this, call = std::move(call), refusal = std::move(refusal),
-               on_end = std::move(on_end)]() mutable {
+  if (!refusal.ok()) return Refuse(std::move(call), refusal, std::move(on_end));
+  const auto taken = std::make_shared<std::unique_ptr<ServerCall>>(std::move(call));
+  const auto serve = [this, taken, on_end] {
     LetOthersGoFirst();  // Reports.
-    Served(*this, std::move(call)).Run(std::move(refusal));
+    Served(*this, std::move(*taken)).Run();
     --call_count_;
     on_end();
-  }).detach();
+  };
+  std::optional<std::thread> thread = TryThread(serve, [] { return false; });
+  if (thread) return thread->detach();
+  Refuse(std::move(*taken), Unavailable("the tuner's machine has no room for one more thread"),
+         std::move(on_end));
 }
 
 }  // namespace tune

@@ -1,6 +1,7 @@
 // The tuner's end of calls of Checkpoint: each is served on a thread of its own, since it reads and
 // writes on the disk, and waits for that; so nothing of it is in the way of reports. How many there
-// are at a time is bounded (limits::kCheckpointCallsMax): the others are told to come again.
+// are at a time is bounded (limits::kCheckpointCallsMax), and by the room for threads: the others
+// are told to come again.
 //
 // Thread rule: Serve from the thread of the gateway's completions.
 #pragma once
@@ -43,6 +44,8 @@ class CheckpointService {
 
  private:
   class Served;
+  class Refused;
+  void Refuse(std::unique_ptr<ServerCall> call, const Status& why, std::function<void()> on_end);
 
   CheckpointDepot* const depot_;
   const Permission permission_;
