@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <memory>
@@ -35,15 +36,30 @@ TEST(ClaimPort, IsRefusedWhereAProgramListensOrAnotherWorkerClaimsIt) {
   sockaddr_in address = {};
   socklen_t size = sizeof address;
   ASSERT_EQ(getsockname(server.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
-  EXPECT_EQ(ClaimPort(ntohs(address.sin_port)), nullptr);
+  const Status taken = ClaimPort(ntohs(address.sin_port)).status();
+  EXPECT_EQ(taken.message(), "is in use, by a program or by another trial's ranks");
 
   const std::vector<int> ports = FreePorts(2);
-  std::shared_ptr<const void> first = ClaimPort(ports[0]);
+  std::shared_ptr<const void> first = *ClaimPort(ports[0]);
   ASSERT_NE(first, nullptr);
-  EXPECT_EQ(ClaimPort(ports[0]), nullptr);
-  EXPECT_NE(ClaimPort(ports[1]), nullptr);
+  EXPECT_EQ(ClaimPort(ports[0]).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(ClaimPort(ports[1]).ok());
   first.reset();
-  EXPECT_NE(ClaimPort(ports[0]), nullptr);
+  EXPECT_TRUE(ClaimPort(ports[0]).ok());
+}
+
+TEST(ClaimPort, ThatGetsNoSocketSaysWhyAndDoesNotCallThePortTaken) {
+  const std::vector<int> ports = FreePorts(1);
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const Status refused = ClaimPort(ports[0]).status();
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(refused.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(refused.message(), "cannot be taken: Too many open files");
+  EXPECT_TRUE(ClaimPort(ports[0]).ok());
 }
 
 }  // namespace

@@ -24,11 +24,11 @@ class WorkerRanks : public WorkerCoreTest {
     options.hello = Greeting();
     options.is_local = is_local;
     options.address = "10.0.0.7";
-    options.claim_port = [this, is_port_free](int64_t port) -> std::shared_ptr<const void> {
-      if (!is_port_free && port == 20'123) return nullptr;
+    options.claim_port = [this, is_port_free](int64_t port) -> Result<std::shared_ptr<const void>> {
+      if (!is_port_free && port == 20'123) return FailedPrecondition("is in use");
       const auto claim = std::make_shared<const int64_t>(port);
       claim_ = claim;
-      return claim;
+      return std::shared_ptr<const void>(claim);
     };
     core_.emplace(std::move(options));
     core_->Begin();

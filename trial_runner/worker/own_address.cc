@@ -6,9 +6,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <cerrno>
 #include <cinttypes>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -22,6 +24,13 @@ constexpr char kLoopback[] = "127.0.0.1";
 constexpr char kAnyPort[] = "9";
 // For documentation (RFC 5737): it is nobody's, so it lies where the default route leads.
 constexpr char kElsewhere[] = "192.0.2.1";
+
+Status Unclaimed(int error) {
+  if (error == EADDRINUSE) {
+    return FailedPrecondition("is in use, by a program or by another trial's ranks");
+  }
+  return Unavailable(std::string("cannot be taken: ") + std::strerror(error));
+}
 
 }  // namespace
 
@@ -61,15 +70,19 @@ std::string InterfaceOf(const std::string& address) {
   return "";
 }
 
-std::shared_ptr<const void> ClaimPort(int64_t port) {
+Result<std::shared_ptr<const void>> ClaimPort(int64_t port) {
   sockaddr_un name = {};
   name.sun_family = AF_UNIX;
   const int length =
       std::snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "tune-ranks-port-%" PRId64, port);
   const socklen_t size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
   FileDescriptor claim(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (bind(claim.get(), reinterpret_cast<const sockaddr*>(&name), size) != 0) return nullptr;
+  if (!claim.is_open()) return Unclaimed(errno);
+  if (bind(claim.get(), reinterpret_cast<const sockaddr*>(&name), size) != 0) {
+    return Unclaimed(errno);
+  }
   const FileDescriptor probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!probe.is_open()) return Unclaimed(errno);
   // What is left of ended connections (TIME_WAIT) is in nobody's way: torch's store takes the port.
   const int is_taken_over = 1;
   setsockopt(probe.get(), SOL_SOCKET, SO_REUSEADDR, &is_taken_over, sizeof is_taken_over);
@@ -77,9 +90,9 @@ std::shared_ptr<const void> ClaimPort(int64_t port) {
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
   if (bind(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return nullptr;
+    return Unclaimed(errno);
   }
-  return std::make_shared<const FileDescriptor>(std::move(claim));
+  return std::shared_ptr<const void>(std::make_shared<const FileDescriptor>(std::move(claim)));
 }
 
 std::string OwnAddress() { return OwnAddress(kElsewhere); }

@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "core/status.h"
+
 namespace tune {
 
 // Of the interface by which packets to `host` (a name or a number) leave. "127.0.0.1" where there
@@ -20,8 +22,10 @@ std::string OwnAddress();
 std::string InterfaceOf(const std::string& address);
 
 // A port that a program of ours is to listen on, at any address of this machine, as long as the
-// claim lives; null where one listens there, or another worker has claimed it. It is known to the
-// workers of a network namespace, by an abstract socket of the port's name, and to nobody else.
-std::shared_ptr<const void> ClaimPort(int64_t port);
+// claim lives. kFailedPrecondition: one listens there, or another worker has claimed it;
+// kUnavailable: the system gives no socket. Messages go on behind the port: "is in use, by ...". A
+// claim is known to the workers of a network namespace, by an abstract socket of the port's name,
+// and to nobody else.
+Result<std::shared_ptr<const void>> ClaimPort(int64_t port);
 
 }  // namespace tune

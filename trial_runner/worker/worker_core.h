@@ -70,9 +70,9 @@ class WorkerCore {
     std::optional<Instant> leave_at = {};  // It leaves by itself then.
     // Whether a variable is set here; null: all are.
     std::function<bool(const std::string& name)> has_variable = {};
-    // A port of this machine that a program is to listen on, as long as the claim lives; null where
-    // it is another's.
-    std::function<std::shared_ptr<const void>(int64_t port)> claim_port = {};
+    // A port of this machine that a program is to listen on, as long as the claim lives; an error
+    // where it cannot be had, as of ClaimPort (own_address.h).
+    std::function<Result<std::shared_ptr<const void>>(int64_t port)> claim_port = {};
   };
   explicit WorkerCore(Options options);
 

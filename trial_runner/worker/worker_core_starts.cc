@@ -27,12 +27,11 @@ Result<std::shared_ptr<const void>> ClaimPort(const StartAttempt& start, std::st
   const bool listens =
       start.world_size > 1 && start.rank == 0 && port != 0 && RunsUserPrograms(program);
   if (!listens || !options.claim_port) return std::shared_ptr<const void>();
-  std::shared_ptr<const void> claim = options.claim_port(port);
-  if (claim != nullptr) return claim;
+  Result<std::shared_ptr<const void>> claim = options.claim_port(port);
+  if (claim.ok()) return claim;
   return FailedPrecondition("its ranks cannot meet: port " + std::to_string(port) +
-                            " of this machine (MASTER_PORT) is in use, by a program or by another "
-                            "trial's ranks; the next "
-                            "attempt gets another port");
+                            " of this machine (MASTER_PORT) " + claim.status().message() +
+                            "; the next attempt gets another port");
 }
 
 }  // namespace
