@@ -297,6 +297,33 @@ TEST_F(Command, NothingOfATrialOutlivesAWorkerThatIsKilledNorOneThatIsInterrupte
   EXPECT_EQ(tune.Wait().exit_status, 130);
 }
 
+// Who opens a file under a lease (fcntl(2)) waits for it, and its holder hears of that: so long is
+// this checkpoint copied.
+TEST_F(Command, NothingOfATrialOutlivesATunerThatIsKilledWhileItsCheckpointIsCopied) {
+  folder_.Write("trial.py",
+                "import fcntl, os, signal, subprocess\n"
+                "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGIO])\n"
+                "model = os.open('model', os.O_RDWR | os.O_CREAT)\n"
+                "fcntl.fcntl(model, fcntl.F_SETLEASE, fcntl.F_WRLCK)\n"
+                "report = subprocess.Popen(['tune', 'report', 'acc=1', '--checkpoint',\n"
+                "                           os.path.abspath('model')])\n"
+                "signal.sigwait([signal.SIGIO])\n"
+                "with open('pids', 'w') as pids: pids.write(f'{os.getpid()}\\n')\n"
+                "report.wait()\n");
+  {
+    const FileDescriptor probe(open((folder_ / "probe").c_str(), O_RDWR | O_CREAT, 0644));
+    if (fcntl(probe.get(), F_SETLEASE, F_WRLCK) != 0) GTEST_SKIP() << "no leases on files here";
+  }
+  NamedPipe pids(folder_ / "pids");
+  Program tune(folder_, "tune",
+               {"run", folder_.Write("space.yaml", Sweep("  command: [python3, trial.py]\n"))});
+  const AwaitedEnd program(pids.Number());
+  EXPECT_FALSE(program.IsThere());
+  tune.Signal(SIGKILL);
+  EXPECT_TRUE(program.Comes());
+  EXPECT_EQ(tune.Wait().exit_status, 128 + SIGKILL);
+}
+
 TEST_F(Command, NothingOfATrialOutlivesTheProcessThatRunsItsProgram) {
   WriteScript(kFamily);
   NamedPipe pids(folder_ / "pids");

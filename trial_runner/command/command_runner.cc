@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,7 +12,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -20,6 +23,7 @@
 #include "core/posix/durable_file.h"
 #include "core/posix/environment.h"
 #include "core/posix/plain_file.h"
+#include "core/posix/threads.h"
 #include "trial_runner/command/command_attempt.h"
 #include "trial_runner/command/left_in_copy.h"
 #include "trial_runner/command/program_checkpoint.h"
@@ -365,9 +369,33 @@ void CommandRunner::Do(Attempt& attempt, const ReplyToProgram& effect) {
   attempt.server->Reply(effect.client, effect.line);
 }
 
+// A large checkpoint takes its time. It is copied beside this thread, which waits for that, or for
+// the end of its worker.
+Result<CheckpointRef> CommandRunner::SaveBeside(Attempt& attempt,
+                                                const SaveProgramCheckpoint& effect) {
+  Result<CheckpointRef> saved = Internal("nothing was copied");
+  const FileDescriptor done(eventfd(0, EFD_CLOEXEC));
+  const auto save = [&] {
+    saved = CopyProgramCheckpoint(attempt.place, effect.iteration, effect.path);
+    eventfd_write(done.get(), 1);
+  };
+  std::optional<std::jthread> thread;
+  if (done.is_open()) thread = TryThread<std::jthread>(save, [] { return false; });
+  if (!thread) {
+    save();
+    return saved;
+  }
+  pollfd fds[] = {{worker_.ToPoll().fd, 0, 0}, {done.get(), POLLIN, 0}};
+  while (fds[1].revents == 0) {
+    if (fds[0].revents != 0) LeaveWithAll();
+    poll(fds, 2, -1);
+  }
+  thread->join();
+  return saved;
+}
+
 void CommandRunner::Do(Attempt& attempt, const SaveProgramCheckpoint& effect) {
-  const Result<CheckpointRef> saved =
-      CopyProgramCheckpoint(attempt.place, effect.iteration, effect.path);
+  const Result<CheckpointRef> saved = SaveBeside(attempt, effect);
   if (!saved.ok() && saved.status().code() == StatusCode::kResourceExhausted) {
     attempt.trial.OnDiskFull(attempt.place.folder(), saved.status());
   } else {

@@ -2,9 +2,10 @@
 // another: starts the program, lets command_trial decide, and performs what it decided.
 //
 // It outlives its worker just long enough to end the program and all that it started: it notices
-// the end of the connection, where PR_SET_PDEATHSIG would have left them running.
+// the end of the connection, where PR_SET_PDEATHSIG would have left them running, also while a
+// checkpoint is copied.
 //
-// Thread rule: one thread.
+// Thread rule: one thread, and one beside it that copies a checkpoint.
 #pragma once
 
 #include <memory>
@@ -76,6 +77,7 @@ class CommandRunner {
   std::string LeftRunning(const Program& program);
   void TakeLines(Attempt& attempt);
   void TakeProgramEnd(Attempt& attempt);
+  Result<CheckpointRef> SaveBeside(Attempt& attempt, const SaveProgramCheckpoint& effect);
   void Perform(Attempt& attempt);
   void Do(Attempt& attempt, const SendReport& effect);
   void Do(Attempt& attempt, const ReplyToProgram& effect);
