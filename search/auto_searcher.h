@@ -31,7 +31,7 @@ class AutoSearcher final : public Searcher {
   // `mode`: of the one objective; nothing where there are several or limits on results, where the
   // model is not judged.
   AutoSearcher(std::unique_ptr<Searcher> gp, std::unique_ptr<Searcher> tpe,
-               std::optional<Mode> mode, SearchRules rules = SearchRules::kFrom15)
+               std::optional<Mode> mode, SearchRules rules = SearchRules::kFrom16)
       : gp_(std::move(gp)), tpe_(std::move(tpe)), mode_(mode), rules_(rules) {}
 
   std::optional<Configuration> Suggest(TrialNumber number) override;

@@ -107,6 +107,10 @@ Status Grid::AddBlocks(const SearchSpace& space) {
   return OkStatus();
 }
 
+bool Grid::is_trivial() const {
+  return std::none_of(counts_.begin(), counts_.end(), [](int64_t count) { return count > 0; });
+}
+
 std::vector<size_t> Grid::FollowingIn(const Block& block, const SearchSpace& space) const {
   if (leading_.empty()) return following_;
   const auto holds = [&](const Condition& condition) {

@@ -29,7 +29,10 @@ class Grid {
 
   int64_t size() const { return size_; }
   // Whether no parameter is part of it.
-  bool is_trivial() const { return leading_.empty() && following_.empty(); }
+  bool is_trivial() const;
+  // Whether conditions and constraints look at no constant either: what sweeps before
+  // SearchRules::kFrom16 took for the same.
+  bool looks_at_nothing() const { return leading_.empty() && following_.empty(); }
   // A combination with the space's constants. Requires a grid of every domain.
   Configuration ConfigurationAt(int64_t point, const SearchSpace& space) const;
   // For each of the space's parameters, the index of its value in combination `point`; -1 when it

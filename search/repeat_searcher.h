@@ -22,7 +22,7 @@ namespace tune {
 class RepeatSearcher final : public Searcher {
  public:
   RepeatSearcher(std::unique_ptr<Searcher> inner, int64_t repeat, std::vector<Mode> modes,
-                 SearchRules rules = SearchRules::kFrom15);
+                 SearchRules rules = SearchRules::kFrom16);
 
   std::optional<Configuration> Suggest(TrialNumber number) override;
   void Restore(TrialNumber number, const Configuration& configuration) override;

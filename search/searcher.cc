@@ -95,10 +95,15 @@ Value WithoutCommonOptions(Value search) {
   return search;
 }
 
+// Of the grid_search domains.
+bool HasGrid(const Grid& grid, SearchRules rules) {
+  return rules >= SearchRules::kFrom16 ? !grid.is_trivial() : !grid.looks_at_nothing();
+}
+
 // A grid is gone through wholly, whatever a person believes.
 bool TriesAll(const Algorithm& algorithm, const SearchProblem& problem) {
   const Result<Grid> grid = Grid::OfGridSearch(problem.space);
-  if (algorithm.name == kGrid || !grid.ok() || !grid->is_trivial()) return true;
+  if (algorithm.name == kGrid || !grid.ok() || HasGrid(*grid, problem.rules)) return true;
   if (algorithm.make != MakeAutoSearcher) return false;
   return ChooseAlgorithm(problem).search.Find("algorithm")->AsString() == kGrid;
 }
@@ -170,7 +175,8 @@ int64_t RepeatCount(const Value& search) {
   return common->repeat;
 }
 
-int64_t TrialCount(const Value& search, const SearchSpace& space, int64_t samples, int64_t points) {
+int64_t TrialCount(const Value& search, const SearchSpace& space, int64_t samples, int64_t points,
+                   SearchRules rules) {
   const Result<Algorithm> algorithm = FindAlgorithm(search);
   const Result<CommonOptions> common = ReadCommonOptions(search);
   TUNE_CHECK(algorithm.ok() && common.ok());
@@ -186,7 +192,7 @@ int64_t TrialCount(const Value& search, const SearchSpace& space, int64_t sample
   } else if (samples >= 0) {
     const Result<Grid> grid = Grid::OfGridSearch(space);
     TUNE_CHECK(grid.ok());
-    configurations = samples * grid->size() + (grid->is_trivial() ? 0 : points);
+    configurations = samples * grid->size() + (HasGrid(*grid, rules) ? points : 0);
   }
   return configurations < 0 ? -1 : configurations * common->repeat;
 }

@@ -75,6 +75,9 @@ enum class SearchRules {
   // gp tells what may be gained only once as many trials as it spreads first have succeeded, and
   // not all alike. `auto` looks at each trial's best report, where it looked at its last.
   kFrom15,
+  // Constants that conditions and constraints look at make no grid: guesses are tried, and points
+  // count among the samples.
+  kFrom16,
 };
 
 // What is searched.
@@ -98,7 +101,7 @@ struct SearchProblem {
   bool has_prior = false;     // Such a one was named.
   bool needs_regret = false;  // RemainingRegret will be asked for.
   size_t point_count = 0;     // Of the points, to a searcher within another one.
-  SearchRules rules = SearchRules::kFrom15;
+  SearchRules rules = SearchRules::kFrom16;
   // Whether the guesses beside the domains are tried first; not by a searcher within another.
   bool begins_with_guesses = true;
   // `unique` was asked for: what an earlier sweep tried is not tried again either.
@@ -120,6 +123,6 @@ int64_t RepeatCount(const Value& search);
 // configurations are unique and can be counted, their number bounds it. Points come in addition to
 // a grid, otherwise they count among the samples.
 int64_t TrialCount(const Value& search, const SearchSpace& space, int64_t samples,
-                   int64_t points = 0);
+                   int64_t points = 0, SearchRules rules = SearchRules::kFrom16);
 
 }  // namespace tune

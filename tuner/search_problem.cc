@@ -9,6 +9,18 @@
 
 namespace tune {
 
+namespace {
+
+SearchRules RulesOf(int64_t decision_version) {
+  return decision_version >= 16   ? SearchRules::kFrom16
+         : decision_version >= 15 ? SearchRules::kFrom15
+         : decision_version >= 14 ? SearchRules::kFrom14
+         : decision_version >= 13 ? SearchRules::kFrom13
+                                  : SearchRules::kFirst;
+}
+
+}  // namespace
+
 Result<SearchSpace> SpaceOf(const ExperimentSpec& spec) {
   return SearchSpace::Parse(spec.space, spec.constraints);
 }
@@ -16,10 +28,7 @@ Result<SearchSpace> SpaceOf(const ExperimentSpec& spec) {
 SearchProblem ProblemOf(const ExperimentSpec& spec, SearchSpace space, int64_t samples,
                         uint64_t seed, int64_t decision_version) {
   SearchProblem problem;
-  problem.rules = decision_version >= 15   ? SearchRules::kFrom15
-                  : decision_version >= 14 ? SearchRules::kFrom14
-                  : decision_version >= 13 ? SearchRules::kFrom13
-                                           : SearchRules::kFirst;
+  problem.rules = RulesOf(decision_version);
   problem.space = std::move(space);
   problem.modes = {spec.mode};
   for (const Objective& objective : spec.more_objectives) problem.modes.push_back(objective.mode);
@@ -40,9 +49,11 @@ void Teach(const ExperimentSpec& spec, std::vector<EarlierTrial> earlier, Search
   (spec.from_is_prior ? problem.prior : problem.history) = std::move(earlier);
 }
 
-int64_t TrialCountOf(const ExperimentSpec& spec, const SearchSpace& space, int64_t samples) {
+int64_t TrialCountOf(const ExperimentSpec& spec, const SearchSpace& space, int64_t samples,
+                     int64_t decision_version) {
   const size_t points = spec.points.is_list() ? spec.points.AsList().size() : 0;
-  return TrialCount(spec.search, space, samples, static_cast<int64_t>(points));
+  return TrialCount(spec.search, space, samples, static_cast<int64_t>(points),
+                    RulesOf(decision_version));
 }
 
 }  // namespace tune

@@ -22,7 +22,8 @@ SearchProblem ProblemOf(const ExperimentSpec& spec, SearchSpace space, int64_t s
 // Gives what the spec's `from` brings to the searcher: as its own trials, or as its prior.
 void Teach(const ExperimentSpec& spec, std::vector<EarlierTrial> earlier, SearchProblem& problem);
 
-// As TrialCount, of a spec that has been checked.
-int64_t TrialCountOf(const ExperimentSpec& spec, const SearchSpace& space, int64_t samples);
+// As TrialCount, of a spec that has been checked. `decision_version`: of the sweep.
+int64_t TrialCountOf(const ExperimentSpec& spec, const SearchSpace& space, int64_t samples,
+                     int64_t decision_version = kDecisionVersion);
 
 }  // namespace tune

@@ -15,7 +15,8 @@ Sweep::Sweep(ControllerOptions options, std::unique_ptr<Searcher> searcher,
       retention_(options_.spec.checkpoint, options_.spec.mode),
       doubts_(options_.spec, out),
       samples_(options_.spec.samples),
-      trial_count_max_(TrialCountOf(options_.spec, options_.space, samples_)),
+      trial_count_max_(
+          TrialCountOf(options_.spec, options_.space, samples_, options_.decision_version)),
       max_concurrent_(options_.spec.limits.max_concurrent),
       out_(out) {}
 

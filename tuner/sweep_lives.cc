@@ -114,7 +114,8 @@ void Sweep::ForgetStop() {
 void Sweep::On(const SamplesExtended& event) {
   ForgetStop();
   samples_ = event.samples;
-  trial_count_max_ = TrialCountOf(options_.spec, options_.space, samples_);
+  trial_count_max_ =
+      TrialCountOf(options_.spec, options_.space, samples_, options_.decision_version);
   no_more_trials_said_ = false;
   ended_early_ = sweep_over_ ? kSweepTimeReached : "";
   gain_.Restart();

@@ -111,7 +111,7 @@ void Sweep::On(const NoMoreTold&) {
 void Sweep::SayIfExhausted() {
   if (gain_.is_over()) return;  // It ends for another reason, which was said.
   const auto count = [this](int64_t samples) {
-    return TrialCountOf(options_.spec, options_.space, samples);
+    return TrialCountOf(options_.spec, options_.space, samples, options_.decision_version);
   };
   const bool is_short =
       samples_ >= 0 && trial_count_max_ == count(-1) && trial_count_max_ < samples_ * count(1);

@@ -158,6 +158,25 @@ TEST(Guess, TheFirstTrialHasAllThatCanExistSideBySide) {
   }
 }
 
+TEST(Guess, IsTriedFirstWhereAConditionOrAConstraintLooksAtAConstant) {
+  const SearchSpace pinned = Space(R"({"kind": "sgd", "x": {"uniform": [0, 1], "guess": 0.25},
+                                       "momentum": {"const": 0.9, "when": {"kind": "sgd"}}})");
+  const SearchSpace bounded =
+      Space(R"({"batch": 32, "x": {"uniform": [0, 1], "guess": 0.25}})", R"(["batch <= 64"])");
+  for (const SearchSpace& space : {pinned, bounded}) {
+    for (const char* const algorithm : {"random", "tpe", "gp"}) {
+      const auto searcher =
+          MakeSearch(R"({"algorithm": ")" + std::string(algorithm) + R"("})", space);
+      EXPECT_EQ(*searcher->Suggest(TrialNumber{0})->Find("x"), Value(0.25)) << algorithm;
+    }
+    const auto older = MakeSearcher(
+        Value(), {.space = space, .samples = 4, .seed = 1, .rules = SearchRules::kFrom15});
+    ASSERT_TRUE(older.ok());
+    EXPECT_NE(*(*older)->Suggest(TrialNumber{0})->Find("x"), Value(0.25))
+        << "a sweep of an older build";
+  }
+}
+
 TEST(Guess, ComesAfterThePoints) {
   const SearchSpace space = Space(R"({"x": {"uniform": [0, 1], "guess": 0.25}})");
   const auto points = ReadPoints(*ParseJson(R"([{"x": 0.75}])"), space);

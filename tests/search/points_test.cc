@@ -165,6 +165,20 @@ TEST(Points, CountAmongTheSamplesUnlessThereIsAGrid) {
   EXPECT_EQ(TrialCount(Value(), Space(R"({"a": {"grid_search": [1, 2]}})", "null"), 10, 3), 23);
 }
 
+// Conditions and constraints look at constants there: for a search that is no grid.
+TEST(Points, CountAmongTheSamplesWhereAConditionOrAConstraintLooksAtAConstant) {
+  const SearchSpace pinned = Space(R"({"kind": "sgd", "x": {"uniform": [0, 1]},
+                                       "momentum": {"const": 0.9, "when": {"kind": "sgd"}}})",
+                                   "null");
+  const SearchSpace bounded =
+      Space(R"({"batch": 32, "x": {"uniform": [0, 1]}})", R"(["batch <= 64"])");
+  for (const SearchSpace& space : {pinned, bounded}) {
+    EXPECT_EQ(TrialCount(Value(), space, 10, 3), 10);
+    EXPECT_EQ(TrialCount(Value(), space, 10, 3, SearchRules::kFrom15), 13)
+        << "a sweep of an older build";
+  }
+}
+
 TEST(Points, OnesThatAreUniqueAreNotRepeatedByTheSearch) {
   const SearchSpace space = Space(R"({"a": {"choice": [1, 2, 3]}})", "null");
   const auto searcher = Make(R"({"algorithm": "grid", "unique": true})", space, R"([{"a": 2}])");

@@ -145,7 +145,8 @@ Status TakeEnds(Database& database, std::vector<FoundSweep>& sweeps) {
 Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
   static constexpr char kSweepsSql[] =
       "SELECT id, name, metric, mode, status, samples, CAST(CASE WHEN seed >= 0 THEN seed"
-      " ELSE printf('%u', seed) END AS TEXT), scheduler, spec, created_us, finished_us"
+      " ELSE printf('%u', seed) END AS TEXT), scheduler, spec, created_us, finished_us,"
+      " decision_version"
       " FROM experiment_rows ORDER BY id";
   const std::optional<LockHolder> holder = FindLockHolder(database.path());
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSweepsSql));
@@ -175,6 +176,7 @@ Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
     }
     sweep.created_us = row->Int(9);
     sweep.finished_us = row->OptionalInt(10);
+    sweep.decision_version = row->Int(11);
     // Whether a tuner lives is told by its lock, never by the row. One that has announced no sweep
     // yet may be any's.
     const bool has_tuner = holder && holder->MayRun(sweep.name);
@@ -256,7 +258,7 @@ int64_t TrialCountMax(Database& database, const FoundSweep& sweep) {
   const Result<ExperimentSpec> spec = ReadStoredSpec(database, sweep);
   if (spec.ok()) {
     const Result<SearchSpace> space = SpaceOf(*spec);
-    if (space.ok()) return TrialCountOf(*spec, *space, sweep.samples);
+    if (space.ok()) return TrialCountOf(*spec, *space, sweep.samples, sweep.decision_version);
   }
   return sweep.samples < 0 ? -1 : sweep.samples * sweep.repeat;
 }

@@ -29,6 +29,7 @@ struct FoundSweep {
   std::string mode;
   std::vector<Objective> objectives;  // All of them, in most sweeps one.
   std::string status;  // As a person should read it: a RUNNING row whose tuner died is INTERRUPTED.
+  int64_t decision_version = 0;  // The rules that decide it (tuner/decision_version.h).
   int64_t samples = 0;
   int64_t repeat = 1;               // Trials of each configuration.
   bool has_space = false;           // Its trials have parameters.
