@@ -247,7 +247,15 @@ Status Domain::ReadNumbers(const Value& arguments) {
     return InvalidAt(list[0].place,
                      label + "lo is " + Shown(list[0]) + "; on a log scale it must be above 0");
   }
-  return SetGrid(arguments);
+  TUNE_RETURN_IF_ERROR(SetGrid(arguments));
+  const bool is_one = is_discrete() && first_ == last_;
+  if (is_log() && !is_one && !(ScaleLo() < ScaleHi())) {
+    return InvalidAt(list[1].place, label + "lo is " + Shown(list[0]) + " and hi is " +
+                                        Shown(list[1]) +
+                                        ", whose logarithms are the same; so close to each other "
+                                        "they need no log scale");
+  }
+  return OkStatus();
 }
 
 Status Domain::SetGrid(const Value& arguments) {
@@ -400,7 +408,13 @@ Value Domain::FromUnit(double u) const {
     const double x = lo_ + hi_ * NormalQuantile(std::clamp(u, 0x1p-53, 1 - 0x1p-53));
     return is_quantised() ? GridValue(std::llround(x / q_)) : Value(x);
   }
-  const double scaled = ScaleLo() + u * (ScaleHi() - ScaleLo());
+  const double width = ScaleHi() - ScaleLo();
+  if (!(width > 0)) {
+    // Integers that are one double.
+    const auto count = static_cast<double>(*Count());
+    return At(static_cast<uint64_t>(std::min(u * count, count - 1)));
+  }
+  const double scaled = ScaleLo() + u * width;
   const double x = is_log() ? std::exp(scaled) : scaled;
   if (!is_discrete()) return Value(std::clamp(x, lo_, std::nextafter(hi_, lo_)));
   const double k = std::floor(x + (is_quantised() ? 0.5 : 0.0));
@@ -419,6 +433,12 @@ UnitCell Domain::CellOf(int64_t multiple) const {
   const double below = is_quantised() ? 0.5 : 0.0;
   const double lo = static_cast<double>(multiple) - below;
   if (is_normal()) return {UnitOf(lo * q_), UnitOf((lo + 1) * q_)};
+  if (!is_log() && !(ScaleLo() < ScaleHi())) {
+    const auto count = static_cast<double>(*Count());
+    const auto index =
+        static_cast<double>(static_cast<uint64_t>(multiple) - static_cast<uint64_t>(first_));
+    return {index / count, (index + 1) / count};
+  }
   return {multiple == first_ ? 0.0 : UnitOf(lo), multiple == last_ ? 1.0 : UnitOf(lo + 1)};
 }
 

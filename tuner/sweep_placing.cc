@@ -139,7 +139,7 @@ bool Sweep::HasFoundEnough() {
   const std::optional<double>& most = options_.spec.regret_max;
   if (!most || !gain_.heeds_regret()) return false;
   const std::optional<double> expected = searcher_->RemainingRegret();
-  if (!expected || *expected >= *most) return false;
+  if (!expected || !(*expected < *most)) return false;
   EndByRegret();
   answer_.none_made = NoneMade::kRegret;
   return true;

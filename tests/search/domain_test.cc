@@ -238,6 +238,24 @@ TEST(Domain, IntegersBeyondADoublesReachHaveTheirPlace) {
   EXPECT_FALSE(wide.ToUnit(Value(int64_t{4'000'000'000'000'000'001})));
 }
 
+// So are nanoseconds since 1970: the steps of a double are 256 there.
+TEST(Domain, IntegersThatAreOneDoubleHavePlacesOfTheirOwn) {
+  for (const char* const json :
+       {R"({"randint": [1700000000000000000, 1700000000000000050]})",
+        R"({"qrandint": [1700000000000000000, 1700000000000000049, 1]})"}) {
+    const Domain domain = Make(json);
+    ASSERT_EQ(domain.Count(), 50u);
+    for (uint64_t i = 0; i < 50; ++i) {
+      const UnitCell cell = domain.CellAt(i);
+      EXPECT_DOUBLE_EQ(cell.lo, static_cast<double>(i) / 50) << json;
+      EXPECT_DOUBLE_EQ(cell.hi, static_cast<double>(i + 1) / 50) << json;
+      EXPECT_EQ(domain.FromUnit(cell.mid()), domain.At(i)) << json;
+    }
+    EXPECT_EQ(domain.FromUnit(0), domain.At(0));
+    EXPECT_EQ(domain.FromUnit(1), domain.At(49));
+  }
+}
+
 struct BadDomain {
   const char* json;
   const char* message;
@@ -268,6 +286,11 @@ TEST(Domain, EachImpossibleDomainIsToldWithWhatWasReadAndExpected) {
       {R"({"loguniform": [0, 1]})", "loguniform: lo is 0; on a log scale it must be above 0"},
       {R"({"lograndint": [0, 8]})", "on a log scale it must be above 0"},
       {R"({"qloguniform": [0, 8, 1]})", "on a log scale it must be above 0"},
+      {R"({"lograndint": [1000000000000000, 1000000000000002]})",
+       "lograndint: lo is 1000000000000000 and hi is 1000000000000002, whose logarithms are the "
+       "same; so close to each other they need no log scale"},
+      {R"({"loguniform": [1000000000000000.0, 1000000000000000.5]})",
+       "whose logarithms are the same"},
       {R"({"quniform": [0, 1, 0.3]})", "quniform: 1 is not a multiple of q = 0.3"},
       {R"({"qloguniform": [1e-10, 1, 1]})", "nearer to 0 than to q = 1; on a log scale lo must be"},
       {R"({"qrandint": [1, 10, 2]})", "qrandint: 1 is not a multiple of q = 2"},
