@@ -4,10 +4,15 @@
 // A searcher that learns hears of them as if they were its own, and counts trials as they are. One
 // that does not begins after them: it never sees their numbers, so that a grid is gone through
 // wholly.
+//
+// Where configurations are to be unique and the inner searcher learns, a point that was had before
+// (by an earlier point, or in an earlier sweep) gives way to what the searcher suggests; around one
+// that does not learn there is a UniqueSearcher.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,9 +23,10 @@ namespace tune {
 
 class PointsSearcher final : public Searcher {
  public:
-  // `points`: as ReadPoints gives them for this space.
+  // `points`: as ReadPoints gives them for this space. `is_unique`: none is to be had twice;
+  // requires an inner searcher that learns.
   PointsSearcher(std::unique_ptr<Searcher> inner, std::vector<Configuration> points,
-                 SearchSpace space, uint64_t seed);
+                 SearchSpace space, uint64_t seed, bool is_unique);
 
   std::optional<Configuration> Suggest(TrialNumber number) override;
   void Restore(TrialNumber number, const Configuration& configuration) override;
@@ -42,6 +48,8 @@ class PointsSearcher final : public Searcher {
   std::unique_ptr<Searcher> inner_;
   std::vector<Configuration> points_;
   RandomDraws draws_;
+  bool is_unique_;
+  std::set<std::string> had_;  // Flat JSON; where they are to be unique.
 };
 
 }  // namespace tune

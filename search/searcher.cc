@@ -141,8 +141,10 @@ Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, SearchProble
   }
   const SearchSpace& space = problem.space;
   if (!points.empty()) {
+    const bool is_unique =
+        common.is_unique && searcher->LearnsFromResults() && problem.rules >= SearchRules::kFrom16;
     searcher = std::make_unique<PointsSearcher>(std::move(searcher), std::move(points), space,
-                                                problem.seed);
+                                                problem.seed, is_unique);
   }
   // Those that learn never repeat a configuration anyway.
   if (common.is_unique && !searcher->LearnsFromResults()) {

@@ -76,7 +76,8 @@ enum class SearchRules {
   // not all alike. `auto` looks at each trial's best report, where it looked at its last.
   kFrom15,
   // Constants that conditions and constraints look at make no grid: guesses are tried, and points
-  // count among the samples.
+  // count among the samples. Where configurations are to be unique, a point is not tried again
+  // either.
   kFrom16,
 };
 

@@ -17,8 +17,8 @@
 //      `auto` takes the best report of a trial for what it has found, not the last;
 //      a report with which its trial ends by itself fills no rung of a scheduler that pauses;
 //      the time in which the tuner did not run (a suspended machine) is no time of a trial's
-//  16  nor is it time in which a sweep waits for a worker (limits.unplaceable)
-//  16  a constant that a condition or a constraint looks at is no grid
+//  16  a constant that a condition or a constraint looks at is no grid;
+//      `unique` holds for points and guesses, too, where the search learns
 //
 // Thread rule: constants.
 #pragma once

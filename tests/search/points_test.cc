@@ -188,6 +188,59 @@ TEST(Points, OnesThatAreUniqueAreNotRepeatedByTheSearch) {
   EXPECT_EQ(Text(searcher->Suggest(TrialNumber{3})), "exhausted");
 }
 
+constexpr const char* kLearning[] = {"tpe", "gp", "cmaes", "nsga2"};
+
+std::string Unique(std::string_view algorithm) {
+  return R"({"algorithm": ")" + std::string(algorithm) + R"(", "unique": true})";
+}
+
+TEST(Points, OnesThatAreUniqueGiveWayWhereTheyRepeatOneAndTheSearchLearns) {
+  const SearchSpace space = Space(R"({"a": {"randint": [0, 8]}})", "null");
+  for (const char* const algorithm : kLearning) {
+    const auto searcher = Make(Unique(algorithm), space, R"([{"a": 2}, {"a": 2}, {"a": 5}])");
+    std::vector<std::string> all;
+    for (int64_t n = 0; n < 8; ++n) all.push_back(Text(searcher->Suggest(TrialNumber{n})));
+    EXPECT_EQ(all[0], R"({"a":2})") << algorithm;
+    EXPECT_EQ(std::set(all.begin(), all.end()).size(), 8u) << algorithm;
+    EXPECT_EQ(Text(searcher->Suggest(TrialNumber{8})), "exhausted") << algorithm;
+  }
+}
+
+TEST(Points, OnesThatAreUniqueGiveWayAlsoToThoseOfAnEarlierLifeAndAnEarlierSweep) {
+  const SearchSpace space = Space(R"({"a": {"randint": [0, 8]}})", "null");
+  const std::vector<Configuration> points = Points(R"([{"a": 2}, {"a": 4}, {"a": 2}])", space);
+  for (const char* const algorithm : kLearning) {
+    const auto made =
+        MakeSearcher(*ParseJson(Unique(algorithm)), {.space = space,
+                                                     .samples = 10,
+                                                     .seed = 1,
+                                                     .points = points,
+                                                     .history = {{points[1], {}, false}}});
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    (*made)->Restore(TrialNumber{0}, points[0]);
+    std::set<std::string> all = {Text(points[0]), Text(points[1])};
+    for (int64_t n = 1; n < 7; ++n) {
+      const std::string text = Text((*made)->Suggest(TrialNumber{n}));
+      EXPECT_TRUE(all.insert(text).second) << algorithm << " " << text;
+    }
+    EXPECT_EQ(Text((*made)->Suggest(TrialNumber{7})), "exhausted") << algorithm;
+  }
+}
+
+TEST(Points, OnesThatAreUniqueAreTriedAsOftenAsTheyWereInASweepOfAnOlderBuild) {
+  const SearchSpace space = Space(R"({"a": {"randint": [0, 8]}})", "null");
+  const auto made =
+      MakeSearcher(*ParseJson(Unique("tpe")), {.space = space,
+                                               .samples = 10,
+                                               .seed = 1,
+                                               .points = Points(R"([{"a": 2}, {"a": 2}])", space),
+                                               .rules = SearchRules::kFrom15});
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  for (int64_t n = 0; n < 2; ++n) {
+    EXPECT_EQ(Text((*made)->Suggest(TrialNumber{n})), R"({"a":2})");
+  }
+}
+
 TEST(Points, AnAlgorithmThatIsChosenForTheSpaceHasThemOnce) {
   const SearchSpace space = Space(R"({"a": {"choice": [1, 2, 3]}})", "null");  // A grid.
   const auto searcher = Make(R"({"algorithm": "auto"})", space, R"([{"a": 2}, {"a": 3}])");
