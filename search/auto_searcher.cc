@@ -107,9 +107,24 @@ void AutoSearcher::OnDuration(TrialNumber number, double seconds) {
   if (number.value >= 0) {
     ++timed_;
     seconds_ += seconds;
+    took_[number] = seconds;
   }
   gp_->OnDuration(number, seconds);
   tpe_->OnDuration(number, seconds);
+}
+
+void AutoSearcher::OnReopened(TrialNumber number) {
+  if (number.value >= 0) {
+    --ended_;
+    Forget(number);
+    gained_at_ = std::min(gained_at_, ended_);
+    if (const auto took = took_.extract(number)) {
+      --timed_;
+      seconds_ -= took.mapped();
+    }
+  }
+  gp_->OnReopened(number);
+  tpe_->OnReopened(number);
 }
 
 std::string AutoSearcher::TakeNews() {

@@ -40,6 +40,7 @@ class AutoSearcher final : public Searcher {
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override;
   void OnStopped(TrialNumber number) override;
   void OnDuration(TrialNumber number, double seconds) override;
+  void OnReopened(TrialNumber number) override;
   std::optional<double> RemainingRegret() override { return gp_->RemainingRegret(); }
   bool EstimatesRegret() const override { return gp_->EstimatesRegret(); }
   std::string TakeNews() override;
@@ -65,7 +66,8 @@ class AutoSearcher final : public Searcher {
   std::optional<TrialNumber> leader_;  // Whose it is.
   size_t gained_at_ = 0;               // When so many had ended.
   size_t timed_ = 0;
-  double seconds_ = 0;  // Of those together.
+  double seconds_ = 0;                  // Of those together,
+  std::map<TrialNumber, double> took_;  // and of each.
   bool is_fast_ = false;
   Lead said_ = Lead::kGp;
   bool was_restored_ = false;  // The trial before the next one.

@@ -37,6 +37,7 @@ class CmaEsSearcher final : public Searcher {
     observations_.OnReport(number, iteration, values);
   }
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override;
+  void OnReopened(TrialNumber number) override;
   bool LearnsFromResults() const override { return true; }
   std::string DebugString() const override;
 
@@ -68,6 +69,7 @@ class CmaEsSearcher final : public Searcher {
   std::optional<CmaRun> run_;
   int64_t run_number_ = -1;
   std::map<int64_t, Flight> flights_;  // By trial: those of runs that have not ended.
+  std::map<int64_t, Flight> failed_;   // And those that failed, which may get another chance.
   // BIPOP's books.
   int64_t large_runs_ = 0;
   bool is_small_ = false;
@@ -181,11 +183,18 @@ void CmaEsSearcher::OnTrialEnded(TrialNumber number, Objectives last, bool faile
   Flight ended = std::move(flight->second);
   flights_.erase(flight);
   if (ended.run != run_number_) return;
+  if (failed) failed_.insert_or_assign(number.value, ended);
   const ObservedTrial* const trial = observations_.Find(number);
   run_->Tell(std::move(ended.sample), trial->losses.empty()
                                           ? std::numeric_limits<double>::infinity()
                                           : trial->ranked_loss());
   if (options_.restart_strategy != CmaEsOptions::Restart::kNone && run_->IsOver()) BeginNextRun();
+}
+
+// That it failed was learned from; what it comes to now is learned, too.
+void CmaEsSearcher::OnReopened(TrialNumber number) {
+  observations_.OnReopened(number);
+  if (auto flight = failed_.extract(number.value)) flights_.insert(std::move(flight));
 }
 
 std::string CmaEsSearcher::DebugString() const {

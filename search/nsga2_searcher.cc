@@ -40,6 +40,7 @@ class Nsga2Searcher final : public Searcher {
     observations_.OnReport(number, iteration, values);
   }
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override;
+  void OnReopened(TrialNumber number) override;
   bool LearnsFromResults() const override { return true; }
   std::string DebugString() const override;
 
@@ -131,6 +132,13 @@ void Nsga2Searcher::OnTrialEnded(TrialNumber number, Objectives last, bool faile
   if (static_cast<int64_t>(population_.size()) <= options_.population_size) return;
   population_.erase(std::max_element(population_.begin(), population_.end(), IsFitter));
   Rank();
+}
+
+// With `repeat` it may be there by those of its runs that did not fail.
+void Nsga2Searcher::OnReopened(TrialNumber number) {
+  observations_.OnReopened(number);
+  std::erase_if(population_, [&](const Member& member) { return member.trial == number; });
+  if (!population_.empty()) Rank();
 }
 
 const UnitCells& Nsga2Searcher::ChooseParent(KeyedRandom& random) const {

@@ -60,6 +60,10 @@ void PointsSearcher::OnDuration(TrialNumber number, double seconds) {
   if (const auto inner = Inner(number)) inner_->OnDuration(*inner, seconds);
 }
 
+void PointsSearcher::OnReopened(TrialNumber number) {
+  if (const auto inner = Inner(number)) inner_->OnReopened(*inner);
+}
+
 std::string PointsSearcher::DebugString() const {
   return std::to_string(points_.size()) + " points, then " + inner_->DebugString();
 }

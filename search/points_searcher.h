@@ -34,6 +34,7 @@ class PointsSearcher final : public Searcher {
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override;
   void OnStopped(TrialNumber number) override;
   void OnDuration(TrialNumber number, double seconds) override;
+  void OnReopened(TrialNumber number) override;
   std::optional<double> PredictiveSkill() override { return inner_->PredictiveSkill(); }
   std::optional<double> RemainingRegret() override { return inner_->RemainingRegret(); }
   bool EstimatesRegret() const override { return inner_->EstimatesRegret(); }

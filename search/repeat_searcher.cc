@@ -135,7 +135,23 @@ void RepeatSearcher::OnStopped(TrialNumber number) {
 // What a configuration costs is all of its runs.
 void RepeatSearcher::OnDuration(TrialNumber number, double seconds) {
   const auto found = groups_.find(GroupOf(number));
-  if (found != groups_.end()) found->second.seconds += seconds;
+  if (found == groups_.end()) return;
+  found->second.seconds += seconds;
+  found->second.runs[static_cast<size_t>(number.value % repeat_)].seconds = seconds;
+}
+
+// The searcher hears of the end again once all have ended again.
+void RepeatSearcher::OnReopened(TrialNumber number) {
+  const auto found = groups_.find(GroupOf(number));
+  if (found == groups_.end()) return;
+  Group& group = found->second;
+  const bool had_ended = std::all_of(group.runs.begin(), group.runs.end(),
+                                     [](const Run& run) { return run.has_ended; });
+  Run& run = group.runs[static_cast<size_t>(number.value % repeat_)];
+  run.has_ended = false;
+  run.has_failed = false;
+  group.seconds -= std::exchange(run.seconds, 0);
+  if (had_ended) inner_->OnReopened(found->first);
 }
 
 std::string RepeatSearcher::DebugString() const {

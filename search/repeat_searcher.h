@@ -30,6 +30,7 @@ class RepeatSearcher final : public Searcher {
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override;
   void OnStopped(TrialNumber number) override;
   void OnDuration(TrialNumber number, double seconds) override;
+  void OnReopened(TrialNumber number) override;
   std::optional<double> PredictiveSkill() override { return inner_->PredictiveSkill(); }
   std::optional<double> RemainingRegret() override { return inner_->RemainingRegret(); }
   bool EstimatesRegret() const override { return inner_->EstimatesRegret(); }
@@ -44,6 +45,7 @@ class RepeatSearcher final : public Searcher {
     Values best;  // Of several objectives the last whole ones. Empty: none yet.
     bool has_ended = false;
     bool has_failed = false;
+    double seconds = 0;
   };
   struct Group {
     Configuration configuration;

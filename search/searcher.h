@@ -46,6 +46,10 @@ class Searcher {
   // what trials cost, or what its own thinking may cost beside them.
   virtual void OnDuration(TrialNumber, double /*seconds*/) {}
 
+  // A trial that failed is given another chance: what was told of its end holds no more, and it
+  // will end again. What it reported stands.
+  virtual void OnReopened(TrialNumber /*number*/) {}
+
   // How well it predicts results from those that it has seen: 1 is perfect, 0 no better than their
   // mean. Nothing where it predicts none, or too few are there.
   virtual std::optional<double> PredictiveSkill() { return std::nullopt; }

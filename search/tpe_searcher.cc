@@ -41,6 +41,7 @@ class TpeSearcher final : public Searcher {
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override {
     observations_.OnTrialEnded(number, last, failed);
   }
+  void OnReopened(TrialNumber number) override { observations_.OnReopened(number); }
   bool LearnsFromResults() const override { return true; }
   std::string DebugString() const override;
 

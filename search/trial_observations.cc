@@ -13,7 +13,8 @@ TrialObservations::TrialObservations(const SearchProblem& problem)
     : space_(problem.space),
       modes_(problem.modes),
       counts_history_(problem.is_unique),
-      knows_whole_(problem.rules >= SearchRules::kFrom14) {
+      knows_whole_(problem.rules >= SearchRules::kFrom14),
+      has_limits_(problem.limit_count > 0) {
   TUNE_CHECK(!modes_.empty());
 }
 
@@ -107,6 +108,21 @@ void TrialObservations::OnTrialEnded(TrialNumber number, Objectives last, bool f
     trial->losses.clear();
   } else {
     Count(*trial, ToLosses(last), MarginsOf(last));
+  }
+}
+
+// By how much its reports broke each limit was not kept: there only what comes counts.
+void TrialObservations::OnReopened(TrialNumber number) {
+  ObservedTrial* const trial = FindMutable(number);
+  if (trial == nullptr) return;
+  trial->state = ObservedTrial::State::kRunning;
+  trial->is_whole = false;
+  trial->losses.clear();
+  trial->margins.clear();
+  trial->violation = 0;
+  if (has_limits_) return;
+  for (const ObservedTrial::Intermediate& report : trial->reports) {
+    Count(*trial, report.losses, {});
   }
 }
 

@@ -64,6 +64,7 @@ class TrialObservations {
   void OnReport(TrialNumber number, int64_t iteration, Objectives values);
   void OnStopped(TrialNumber number);
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed);
+  void OnReopened(TrialNumber number);
 
   const UnitSpace& space() const { return space_; }
   size_t objective_count() const { return modes_.size(); }
@@ -89,6 +90,7 @@ class TrialObservations {
   std::vector<ObservedTrial> trials_;
   bool counts_history_;  // Configurations are to be unique, over an earlier sweep too.
   bool knows_whole_;
+  bool has_limits_;
   // Of a number in trials_; -1: never added. Those below 0 from -1 downwards.
   std::vector<int64_t> index_;
   std::vector<int64_t> earlier_index_;

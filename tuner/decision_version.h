@@ -18,7 +18,8 @@
 //      a report with which its trial ends by itself fills no rung of a scheduler that pauses;
 //      the time in which the tuner did not run (a suspended machine) is no time of a trial's
 //  16  a constant that a condition or a constraint looks at is no grid;
-//      `unique` holds for points and guesses, too, where the search learns
+//      `unique` holds for points and guesses, too, where the search learns;
+//      to a searcher a trial that is opened again by `tune resume --errored` runs, and ends once
 //
 // Thread rule: constants.
 #pragma once

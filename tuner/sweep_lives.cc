@@ -132,6 +132,7 @@ void Sweep::On(const ErroredRetried&) {
     Move(trial, TrialCause::kReopen);
     trial.row.finished_at.reset();
     --error_count_;
+    if (options_.decision_version >= 16) searcher_->OnReopened(trial.row.number);
     scheduler_->OnTrialAdded(trial.row.number);
     no_more_trials_said_ = false;  // To a scheduler, one that is added may not be the last.
     FollowOrders();

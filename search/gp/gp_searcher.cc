@@ -68,6 +68,7 @@ class GpSearcher final : public Searcher {
   void OnReport(TrialNumber number, int64_t iteration, Objectives values) override;
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override;
   void OnStopped(TrialNumber number) override { observations_.OnStopped(number); }
+  void OnReopened(TrialNumber number) override;
   void OnDuration(TrialNumber number, double seconds) override;
   std::optional<double> PredictiveSkill() override;
   std::optional<double> RemainingRegret() override;
@@ -153,6 +154,16 @@ void GpSearcher::OnTrialEnded(TrialNumber number, Objectives last, bool failed) 
   observations_.OnTrialEnded(number, last, failed);
   const ObservedTrial* const trial = observations_.Find(number);
   if (trial != nullptr && trial->reports.empty()) CountResult();
+}
+
+// Where nothing is left that is known, there is nothing to look at with a model.
+void GpSearcher::OnReopened(TrialNumber number) {
+  observations_.OnReopened(number);
+  if (!occasion_ || HaveValues(TablesOf(observations_, limit_count_, occasion_->levels))) return;
+  occasion_.reset();
+  models_.clear();
+  skill_.reset();
+  regret_.reset();
 }
 
 void GpSearcher::CountResult() {

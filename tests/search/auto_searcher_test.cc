@@ -124,6 +124,18 @@ TEST(AutoSearcher, AModelThatFindsNothingBetterForLongTakesTurnsUntilThereIsAGai
   EXPECT_THAT(sweep.searcher.TakeNews(), HasSubstr("gp alone again"));
 }
 
+TEST(AutoSearcher, ATrialThatIsOpenedAgainCountsOnce) {
+  Sweep sweep(0.9);
+  sweep.Trials(10);
+  sweep.gains = false;
+  sweep.Trials(39);
+  const Metric loss = 1;
+  sweep.searcher.OnReopened(TrialNumber{20});
+  sweep.searcher.OnTrialEnded(TrialNumber{20}, {&loss, 1}, false);
+  EXPECT_EQ(sweep.Trial(), "gp") << "forty without a gain make it take turns";
+  EXPECT_THAT(sweep.Trials(2), ElementsAre("gp", "tpe"));
+}
+
 // Nets that overfit end worse than they were.
 TEST(AutoSearcher, WhatATrialHasFoundIsItsBestReport) {
   Sweep overfit(0.9);

@@ -71,6 +71,27 @@ double BestOf(const std::vector<Configuration>& all, Loss loss) {
   return best;
 }
 
+TEST(CmaEsSearcher, LearnsWhatATrialComesToThatIsOpenedAgain) {
+  const auto suggests = [](bool reopens) {
+    const auto searcher =
+        Make(R"({"algorithm": "cmaes", "n_startup_trials": 0, "popsize": 4})", kPlane);
+    const auto end = [&](int64_t n, bool failed) {
+      const Metric loss = static_cast<double>(n);
+      searcher->OnTrialEnded(TrialNumber{n}, {&loss, 1}, failed);
+    };
+    for (int64_t n = 0; n < 7; ++n) {
+      searcher->Suggest(TrialNumber{n});
+      end(n, n == 2);
+      if (n != 3 || !reopens) continue;
+      searcher->OnReopened(TrialNumber{2});
+      end(2, false);
+    }
+    // The four of the second generation have ended where one of them came from the first.
+    return searcher->Suggest(TrialNumber{7});
+  };
+  EXPECT_NE(suggests(true), suggests(false));
+}
+
 TEST(CmaEsSearcher, ConvergesOnASmoothFunction) {
   for (uint64_t seed = 0; seed < 5; ++seed) {
     const auto searcher = Make(R"({"algorithm": "cmaes"})", kPlane, seed);

@@ -60,6 +60,20 @@ double VolumeOf(const std::vector<Configuration>& all) {
   return Hypervolume(points, {1.5, 1.5});
 }
 
+TEST(Nsga2Searcher, AConfigurationOfWhichARunIsOpenedAgainIsInThePopulationOnce) {
+  const auto searcher = Make(R"({"algorithm": "nsga2", "repeat": 2})", kSpace, 1, {Mode::kMin});
+  const Metric value = 1;
+  for (int64_t n = 0; n < 2; ++n) {
+    searcher->Suggest(TrialNumber{n});
+    searcher->OnTrialEnded(TrialNumber{n}, {&value, 1}, /*failed=*/n == 1);
+  }
+  EXPECT_THAT(searcher->DebugString(), HasSubstr("population of 1 of"));
+  searcher->OnReopened(TrialNumber{1});
+  EXPECT_THAT(searcher->DebugString(), HasSubstr("population of 0 of"));
+  searcher->OnTrialEnded(TrialNumber{1}, {&value, 1}, false);
+  EXPECT_THAT(searcher->DebugString(), HasSubstr("population of 1 of"));
+}
+
 TEST(Nsga2Searcher, CoversMoreOfTheFrontThanRandomSearchWithTwiceTheTrials) {
   for (uint64_t seed = 0; seed < 5; ++seed) {
     const auto searcher = Make(R"({"algorithm": "nsga2", "population_size": 20})", kSpace, seed);

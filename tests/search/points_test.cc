@@ -280,6 +280,10 @@ class Listener final : public Searcher {
   void OnTrialEnded(TrialNumber number, Objectives last, bool failed) override {
     Write((failed ? "failed " : "ended ") + Shown(last) + " of", number);
   }
+  void OnDuration(TrialNumber number, double seconds) override {
+    Write(ToJson(Value(seconds)) + " s of", number);
+  }
+  void OnReopened(TrialNumber number) override { Write("reopened", number); }
   bool LearnsFromResults() const override { return true; }
   std::string DebugString() const override { return "listener"; }
 
@@ -410,6 +414,35 @@ TEST_F(Repeat, AFailedTrialThatIsTriedAgainCountsThen) {
   Report(1, 1, 3.0);
   End(1, 3.0);
   EXPECT_THAT(heard, ElementsAre("ended 1.0 of 0", "ended 2.0 of 0"));
+}
+
+TEST_F(Repeat, TheEndIsHeardAgainOnceAllThatWereOpenedAgainHaveEndedAgain) {
+  At(0), At(1);
+  for (int64_t n = 0; n < 2; ++n) {
+    searcher.OnDuration(TrialNumber{n}, 10);
+    End(n, std::nullopt, true);
+  }
+  heard.clear();
+  searcher.OnReopened(TrialNumber{0});
+  searcher.OnReopened(TrialNumber{1});
+  EXPECT_THAT(heard, ElementsAre("reopened 0"));
+  searcher.OnDuration(TrialNumber{1}, 14);  // In all.
+  End(1, 3.0);
+  EXPECT_THAT(heard, ElementsAre("reopened 0"));
+  searcher.OnDuration(TrialNumber{0}, 12);
+  End(0, 1.0);
+  EXPECT_THAT(heard, ElementsAre("reopened 0", "26.0 s of 0", "ended 2.0 of 0"));
+}
+
+TEST_F(Repeat, ThatARunIsOpenedAgainIsNotHeardWhileOthersHaveNotEnded) {
+  At(0), At(1);
+  Report(0, 1, 5.0);
+  End(0, 5.0, true);
+  searcher.OnReopened(TrialNumber{0});
+  End(1, 3.0);
+  EXPECT_THAT(heard, ElementsAre());
+  End(0, 4.0);  // Its best was 5, before it failed.
+  EXPECT_THAT(heard, ElementsAre("ended 4.0 of 0"));
 }
 
 TEST_F(Repeat, AnEarlierLifeIsRestoredConfigurationByConfiguration) {

@@ -52,6 +52,35 @@ TEST(TrialObservations, AFailedTrialCountsForNothing) {
   EXPECT_TRUE(observations.trials()[0].losses.empty());
 }
 
+TEST(TrialObservations, AFailedTrialThatIsOpenedAgainRunsAndCountsForWhatItReported) {
+  TrialObservations observations = Make({Mode::kMin});
+  const ObservedTrial& trial = observations.trials()[0];
+  const Metric values[] = {0.3, 0.4, 0.5};
+  observations.OnReport(kFirst, 1, {&values[0], 1});
+  observations.OnTrialEnded(kFirst, {&values[0], 1}, true);
+  observations.OnReopened(kFirst);
+  EXPECT_EQ(trial.state, ObservedTrial::State::kRunning);
+  EXPECT_EQ(trial.losses, Losses{0.3});
+  observations.OnReport(kFirst, 2, {&values[1], 1});
+  observations.OnTrialEnded(kFirst, {&values[2], 1}, false);
+  EXPECT_EQ(trial.losses, Losses{0.3});
+  EXPECT_EQ(trial.state, ObservedTrial::State::kEnded);
+  EXPECT_TRUE(trial.is_whole);
+}
+
+// The mean of runs that are repeated, of which one had failed.
+TEST(TrialObservations, WhatATrialCameToCountsNoMoreOnceItIsOpenedAgain) {
+  TrialObservations observations = Make({Mode::kMax});
+  const ObservedTrial& trial = observations.trials()[0];
+  const Metric before = 0.9;
+  const Metric after = 0.6;
+  observations.OnTrialEnded(kFirst, {&before, 1}, false);
+  observations.OnReopened(kFirst);
+  EXPECT_TRUE(trial.losses.empty());
+  observations.OnTrialEnded(kFirst, {&after, 1}, false);
+  EXPECT_EQ(trial.losses, Losses{-0.6});
+}
+
 TEST(TrialObservations, OfSeveralObjectivesTheLastWholeReportCounts) {
   TrialObservations observations = Make({Mode::kMin, Mode::kMax});
   const Metric first[] = {1.0, 2.0};

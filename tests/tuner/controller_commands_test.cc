@@ -314,6 +314,35 @@ TEST(ControllerCommands, TrialsThatFailedGetAnotherChance) {
   EXPECT_EQ(world.trials.at(kFirst).status, TrialStatus::kError);
 }
 
+// Of five trials that failed and run again a search that learns knows nothing: the next one is had
+// as beside five that run for the first time.
+TEST(ControllerCommands, TrialsThatGetAnotherChanceRunToTheSearchToo) {
+  constexpr TrialNumber kNext{5};
+  ExperimentSpec spec = ControllerWorld::MakeSpec(5);
+  spec.search = Value::MakeMap();
+  spec.search.Set("algorithm", Value("gp"));
+  spec.search.Set("n_startup_trials", Value(0));
+  const auto next_of = [&](int64_t decision_version) {
+    ControllerWorld world(spec, nullptr, decision_version);
+    const WorkerId worker = world.Join(1);
+    for (int64_t n = 0; n < 5; ++n) {
+      world.Apply({world.NextReport(worker, TrialNumber{n}, 0.3)});
+      world.Apply({world.End(worker, TrialNumber{n}, Outcome::kCrashed)});
+    }
+    world.Lose(worker);
+    world.Recover();
+    world.Apply({TunerRestarted{}, SamplesExtended{6}, ErroredRetried{}});
+    world.Join(6);
+    return world.configurations.at(kNext);
+  };
+  ExperimentSpec wider = spec;
+  wider.samples = 6;
+  ControllerWorld fresh(wider);
+  fresh.Join(6);
+  EXPECT_EQ(next_of(kDecisionVersion), fresh.configurations.at(kNext));
+  EXPECT_NE(next_of(15), fresh.configurations.at(kNext)) << "a sweep of an older build";
+}
+
 TEST(ControllerCommands, ATrialThatFailsAtARestartAndIsOpenedAgainKeepsItsCheckpointUnderABudget) {
   ExperimentSpec spec = ControllerWorld::MakeSpec(2);
   spec.checkpoint.disk_budget_bytes = 150;
