@@ -262,7 +262,7 @@ class Sweep {
   // By state: those that wait, those that are PAUSED, and those that back off (when).
   std::set<TrialNumber> waiting_, paused_;
   std::set<std::pair<Instant, TrialNumber>> backing_off_;
-  int64_t samples_ = 0, trial_count_max_ = 0;
+  int64_t samples_ = 0, trial_count_max_ = 0, stride_ = 0;  // Stride: of the latest report.
   bool space_exhausted_ = false,
        no_more_trials_said_ = false;  // To the scheduler.
   int64_t error_count_ = 0, max_concurrent_ = 0;

@@ -144,6 +144,7 @@ Report Sweep::Joined(TrialRecord& trial, const Report& part) {
     doubts_.OnReportWithMetric(trial, metrics, report.metrics);
     if (is_constrained) trial.held_metrics = metrics;
     alike_failures_.OnSuccess();
+    stride_ = trial.stride = part.iteration - trial.attempt_iteration;
     trial.attempt_iteration = part.iteration;
     trial.open_iteration = 0;
     trial.open_metrics.clear();
@@ -255,11 +256,20 @@ StopReason Sweep::ReasonToStop(const TrialRecord& trial, const Report& report,
   return trial.is_stop_wanted ? StopReason::kUser : StopReason::kNone;
 }
 
-// Whether the scheduler may pause it at its next iteration, which then needs a checkpoint, so that
-// nothing is trained twice.
+// Whether the scheduler may pause it at its next report, which then needs a checkpoint, so that
+// nothing is trained twice. That report is expected as far ahead as the last one came, of this
+// trial or else of any; before there was one it may be anywhere.
 bool Sweep::MayPauseAfter(const TrialRecord& trial, int64_t iteration) const {
-  return options_.spec.checkpoint.every > 1 && iteration >= trial.row.iterations &&
-         scheduler_->PausesAt(trial.row.number, iteration + 1);
+  if (options_.spec.checkpoint.every <= 1) return false;
+  const auto may_pause_at = [&](int64_t next) {
+    return next > trial.row.iterations && scheduler_->PausesAt(trial.row.number, next);
+  };
+  const int64_t stride = trial.stride > 0 ? trial.stride : stride_;
+  if (stride > 0) return may_pause_at(iteration + stride);
+  constexpr int64_t kAheadMax = int64_t{1} << 40;
+  int64_t ahead = 1;
+  while (ahead < kAheadMax && !may_pause_at(iteration + ahead)) ahead += 1 + ahead / 8;
+  return ahead < kAheadMax;
 }
 
 // Commands wait for a checkpoint, so that nothing is trained twice.

@@ -42,7 +42,8 @@ struct TrialRecord {
   // The present attempt; meaningful while `lease` is there. Of several ranks it is the first one's.
   std::optional<AttemptRef> lease;
   AttemptRow attempt;
-  int64_t attempt_iteration = 0;  // Last one reported by it.
+  int64_t attempt_iteration = 0;  // Last one reported by it,
+  int64_t stride = 0;             // and how far that was from the one before; 0: not known.
   // What it reported without the sweep's metric, of the iteration that is under way; 0: nothing.
   int64_t open_iteration = 0;
   Metrics open_metrics;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/json.h"
 #include "search/trial_seed.h"
 #include "tests/tuner/controller_world.h"
 
@@ -59,6 +60,24 @@ Value Asha(int64_t max_t) {
   Value scheduler = Value::MakeMap();
   scheduler.Set("asha", options);
   return scheduler;
+}
+
+// Its steps are counted in hundreds: the next report is not that of the next step.
+TEST_F(ControllerReports, ATrialThatReportsInStridesSavesWhereItMayBePaused) {
+  ExperimentSpec spec = ControllerWorld::MakeSpec(2);
+  spec.checkpoint.every = 7;
+  spec.scheduler = *ParseJson(
+      R"({"asha": {"variant": "promote", "max_t": 27000, "grace_period": 1000,
+                   "reduction_factor": 3}})");
+  Begin(spec);
+  EXPECT_TRUE(world_->Running(worker_).at(kFirst).start.saves_first) << "its first may be any";
+  EXPECT_EQ(Report(400, {{"value", 0.5}}), ReportAnswer::kContinue);
+  EXPECT_EQ(Report(800, {{"value", 0.5}}), ReportAnswer::kSave);
+  EXPECT_EQ(Report(1200, {{"value", 0.5}}), ReportAnswer::kStop);
+  EXPECT_EQ(Row().status, TrialStatus::kPaused);
+  End(Outcome::kStopped);
+  EXPECT_FALSE(world_->Running(worker_).at(TrialNumber{1}).start.saves_first)
+      << "reports are 400 apart";
 }
 
 TEST_F(ControllerReports, WithoutTheMetricAReportIsStoredAndIsNoIteration) {
