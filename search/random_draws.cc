@@ -34,19 +34,20 @@ Configuration RandomDraws::At(TrialNumber number, uint64_t attempt,
   });
 }
 
-std::optional<Configuration> RandomDraws::Allowed(TrialNumber number, const GivenValues& given) {
+std::optional<Configuration> RandomDraws::Allowed(TrialNumber number, const GivenValues& given,
+                                                  bool* is_none_allowed) {
   for (uint64_t attempt = 0; attempt < kAttemptsMax; ++attempt) {
     Configuration configuration = At(number, attempt, given);
     if (space_.Allows(configuration)) return configuration;
     if (attempt != kAttemptsBeforeEnumeration) continue;
     if (!given.empty()) {
       const std::optional<Combinations> combinations = Enumerate(given);
-      if (combinations) return Choose(*combinations, number, given);
+      if (combinations) return Choose(*combinations, number, given, is_none_allowed);
       continue;
     }
     if (!is_enumerated_) combinations_ = Enumerate(given);
     is_enumerated_ = true;
-    if (combinations_) return Choose(*combinations_, number, given);
+    if (combinations_) return Choose(*combinations_, number, given, is_none_allowed);
   }
   return std::nullopt;
 }
@@ -76,9 +77,12 @@ std::optional<RandomDraws::Combinations> RandomDraws::Enumerate(const GivenValue
 }
 
 std::optional<Configuration> RandomDraws::Choose(const Combinations& combinations,
-                                                 TrialNumber number,
-                                                 const GivenValues& given) const {
-  if (combinations.all.empty()) return std::nullopt;
+                                                 TrialNumber number, const GivenValues& given,
+                                                 bool* is_none_allowed) const {
+  if (combinations.all.empty()) {
+    if (is_none_allowed != nullptr) *is_none_allowed = true;
+    return std::nullopt;
+  }
   KeyedRandom random(seed_, "search constrained", static_cast<uint64_t>(number.value));
   const double u = random.NextUniform(0, combinations.mass);
   const auto after =

@@ -26,8 +26,10 @@ class RandomDraws {
 
   // The first attempt that the constraints allow. Where hardly anything is allowed and what the
   // constraints look at can be enumerated, one of the allowed combinations of that instead, by its
-  // mass. Nothing when kAttemptsMax attempts find none.
-  std::optional<Configuration> Allowed(TrialNumber number, const GivenValues& given = {});
+  // mass. Nothing when kAttemptsMax attempts find none; `is_none_allowed` is set where there is
+  // none to be found, for no trial.
+  std::optional<Configuration> Allowed(TrialNumber number, const GivenValues& given = {},
+                                       bool* is_none_allowed = nullptr);
 
  private:
   struct Combination {
@@ -42,7 +44,7 @@ class RandomDraws {
   // Nothing where they are too many.
   std::optional<Combinations> Enumerate(const GivenValues& given) const;
   std::optional<Configuration> Choose(const Combinations& combinations, TrialNumber number,
-                                      const GivenValues& given) const;
+                                      const GivenValues& given, bool* is_none_allowed) const;
 
   SearchSpace space_;
   uint64_t seed_;

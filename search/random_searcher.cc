@@ -12,9 +12,10 @@
 
 namespace tune {
 
-RandomSearcher::RandomSearcher(SearchSpace space, Grid grid, uint64_t seed)
+RandomSearcher::RandomSearcher(SearchSpace space, Grid grid, uint64_t seed, SearchRules rules)
     : draws_(std::move(space), seed),
       grid_(std::move(grid)),
+      rules_(rules),
       is_hopeless_(static_cast<size_t>(grid_.size())) {
   TUNE_CHECK(grid_.size() > 0);
 }
@@ -31,12 +32,15 @@ GivenValues RandomSearcher::GivenAt(int64_t point) const {
   return given;
 }
 
+// That one trial found nothing says nothing of others: what they get must not depend on it.
 std::optional<Configuration> RandomSearcher::Suggest(TrialNumber number) {
   for (int64_t shift = 0; shift < grid_.size(); ++shift) {
     const int64_t point = (number.value + shift) % grid_.size();
     if (is_hopeless_[static_cast<size_t>(point)]) continue;
-    if (auto configuration = draws_.Allowed(number, GivenAt(point))) return configuration;
-    is_hopeless_[static_cast<size_t>(point)] = true;
+    bool is_hopeless = rules_ < SearchRules::kFrom16;
+    auto configuration = draws_.Allowed(number, GivenAt(point), &is_hopeless);
+    if (configuration) return configuration;
+    is_hopeless_[static_cast<size_t>(point)] = is_hopeless;
   }
   return std::nullopt;
 }
@@ -60,8 +64,8 @@ Result<std::unique_ptr<Searcher>> MakeRandomSearcher(const Value& options,
                            std::to_string(grid.size()) + " makes more than " +
                            std::to_string(limits::kSamplesMax) + " trials");
   }
-  return std::unique_ptr<Searcher>(
-      std::make_unique<RandomSearcher>(problem.space, std::move(grid), problem.seed));
+  return std::unique_ptr<Searcher>(std::make_unique<RandomSearcher>(problem.space, std::move(grid),
+                                                                    problem.seed, problem.rules));
 }
 
 Result<std::unique_ptr<Searcher>> MakeUniqueRandomSearcher(const SearchProblem& problem) {

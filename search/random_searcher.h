@@ -2,7 +2,7 @@
 //
 // grid_search domains make a grid of all their combinations; trial n has combination n modulo their
 // number, the last one in the space changing fastest, and the other parameters redrawn. A
-// combination with which no draw is allowed gives way to the next one.
+// combination with which no draw of the trial is allowed gives way to the next one.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace tune {
 class RandomSearcher final : public Searcher {
  public:
   // `grid` is over the space's grid_search domains, and not empty.
-  RandomSearcher(SearchSpace space, Grid grid, uint64_t seed);
+  RandomSearcher(SearchSpace space, Grid grid, uint64_t seed, SearchRules rules);
 
   std::optional<Configuration> Suggest(TrialNumber number) override;
   void Restore(TrialNumber, const Configuration&) override {}
@@ -34,7 +34,8 @@ class RandomSearcher final : public Searcher {
 
   RandomDraws draws_;
   Grid grid_;
-  std::vector<bool> is_hopeless_;  // Combinations of the grid.
+  SearchRules rules_;
+  std::vector<bool> is_hopeless_;  // Combinations of the grid that no draw can fit.
 };
 
 // {algorithm: random}; null for the defaults.

@@ -81,7 +81,7 @@ enum class SearchRules {
   kFrom15,
   // Constants that conditions and constraints look at make no grid: guesses are tried, and points
   // count among the samples. Where configurations are to be unique, a point is not tried again
-  // either.
+  // either. That no draw of one trial fits the constraints says nothing of other trials.
   kFrom16,
 };
 

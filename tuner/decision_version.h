@@ -19,7 +19,8 @@
 //      the time in which the tuner did not run (a suspended machine) is no time of a trial's
 //  16  a constant that a condition or a constraint looks at is no grid;
 //      `unique` holds for points and guesses, too, where the search learns;
-//      to a searcher a trial that is opened again by `tune resume --errored` runs, and ends once
+//      to a searcher a trial that is opened again by `tune resume --errored` runs, and ends once;
+//      a random trial for which no draw was allowed takes nothing from later ones
 //
 // Thread rule: constants.
 #pragma once

@@ -240,6 +240,26 @@ TEST(RandomSearcher, ACombinationThatNoDrawFitsGivesWayToTheNext) {
   EXPECT_THAT(gs, ElementsAre(1, 2, 2));
 }
 
+// One draw in a hundred thousand is allowed with g = 2, and so many are tried for a trial.
+TEST(RandomSearcher, ThatATrialFindsNothingTakesNothingFromLaterOnes) {
+  const SearchSpace space =
+      Space(R"({"g": {"grid_search": [1, 2]}, "x": {"uniform": [0, 1]}, "y": {"uniform": [0, 1]}})",
+            R"json(["x * y > 0.9955 * (g - 1)"])json");
+  RandomDraws draws(space, 1);
+  const GivenValues given = {Value(2), std::nullopt, std::nullopt};
+  TrialNumber barren{1};
+  while (draws.Allowed(barren, given)) barren.value += 2;
+  TrialNumber fruitful{barren.value + 2};
+  while (!draws.Allowed(fruitful, given)) fruitful.value += 2;
+  const auto g_of = [&](SearchRules rules) {
+    const auto made = MakeSearcher(Value(), {.space = space, .seed = 1, .rules = rules});
+    EXPECT_EQ(*(*made)->Suggest(barren)->Find("g"), Value(1));
+    return (*made)->Suggest(fruitful)->Find("g")->AsInt();
+  };
+  EXPECT_EQ(g_of(SearchRules::kFrom16), 2);
+  EXPECT_EQ(g_of(SearchRules::kFrom15), 1) << "a sweep of an older build";
+}
+
 TEST(RandomSearcher, RefusesAGridOfWhichNothingIsAllowed) {
   const SearchSpace space = Space(R"({"g": {"grid_search": [1, 2]}})", R"(["g > 5"])");
   const auto made = MakeSearcher(Value(), {.space = space, .seed = 1});
