@@ -20,7 +20,8 @@
 //  16  a constant that a condition or a constraint looks at is no grid;
 //      `unique` holds for points and guesses, too, where the search learns;
 //      to a searcher a trial that is opened again by `tune resume --errored` runs, and ends once;
-//      a random trial for which no draw was allowed takes nothing from later ones
+//      a random trial for which no draw was allowed takes nothing from later ones;
+//      gp takes a `reference` that is worse than all results for what it is
 //
 // Thread rule: constants.
 #pragma once

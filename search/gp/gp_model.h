@@ -61,6 +61,8 @@ class GpModel {
   bool HasSpread() const { return levels_.back().warp->has_spread(); }
   // What the process of the first level sees of a loss.
   double Seen(double loss) const { return (*levels_[0].warp)(loss); }
+  // The same of a loss that is no result, but a bound: it may lie beyond all that was seen.
+  double SeenUncut(double loss) const { return levels_[0].warp->Uncut(loss); }
   // By how much what the prior expects moves what is expected here, both standardised; 0: it tells
   // nothing of these trials, or there is none.
   double prior_slope() const { return prior_ == nullptr ? 0 : levels_[0].slope; }

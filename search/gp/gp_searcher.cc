@@ -297,7 +297,8 @@ std::optional<Configuration> GpSearcher::SuggestByModel(TrialNumber number) {
   const Points points = PointsOf(observations_.trials().size());
   if (models_.empty()) MakeModels(points);
   Outlook outlook;
-  OutlookMaker(observations_, limit_count_, options_.reference, models_, occasion_->levels, points)
+  OutlookMaker(observations_, limit_count_, options_.reference, models_, occasion_->levels, points,
+               rules_)
       .Make(outlook);
   const std::optional<CostModel> cost = options_.per_seconds ? MakeCostModel(points) : std::nullopt;
   if (cost)

@@ -100,12 +100,21 @@ LossWarp::LossWarp(std::span<const double> losses, std::optional<double> bound) 
   bent_deviation_ = bent.deviation;
 }
 
+double LossWarp::Bend(double loss) const {
+  return (Bent((loss - mean_) / deviation_, power_) - bent_mean_) / bent_deviation_;
+}
+
 double LossWarp::operator()(double loss) const {
-  const auto bend = [this](double x) {
-    return (Bent((x - mean_) / deviation_, power_) - bent_mean_) / bent_deviation_;
-  };
-  const double seen = bend(std::min(loss, highest_));
-  return seen > -kHugest ? seen : bend(lowest_);
+  const double seen = Bend(std::min(loss, highest_));
+  return seen > -kHugest ? seen : Bend(lowest_);
+}
+
+// With the slope of the bend where they are cut off.
+double LossWarp::Uncut(double loss) const {
+  if (loss <= highest_) return (*this)(loss);
+  const double x = (highest_ - mean_) / deviation_;
+  const double slope = std::pow(1 + std::abs(x), x < 0 ? 1 - power_ : power_ - 1);
+  return Bend(highest_) + slope * (loss - highest_) / deviation_ / bent_deviation_;
 }
 
 double LossWarp::LossOf(double seen) const {

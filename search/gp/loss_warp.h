@@ -23,10 +23,14 @@ class LossWarp {
   // Rises with the loss, up to where it is cut off; infinity counts as the worst loss that it was
   // made of, minus infinity and what is as good as that as the best.
   double operator()(double loss) const;
+  // The same of what is no result: greater ones are not cut off, but go on along a line.
+  double Uncut(double loss) const;
   // The loss that is seen so; also of what lies beyond those it was made of.
   double LossOf(double seen) const;
 
  private:
+  double Bend(double loss) const;
+
   bool has_spread_ = false;
   double lowest_ = 0;
   double highest_ = 0;  // Greater ones are cut off.

@@ -196,7 +196,8 @@ LossPoint OutlookMaker::ReferenceOf(LossPoints seen) const {
     return seen.empty() ? reference : BeyondTheWorst(seen, kLeastBeyond);
   }
   for (size_t k = 0; k < reference.size(); ++k) {
-    reference[k] = models_[k].Seen(reference_[k]);
+    reference[k] = rules_ >= SearchRules::kFrom16 ? models_[k].SeenUncut(reference_[k])
+                                                  : models_[k].Seen(reference_[k]);
   }
   return reference;
 }

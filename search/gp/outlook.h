@@ -49,13 +49,14 @@ class OutlookMaker {
   // of TablesOf. `points`: of all trials.
   OutlookMaker(const TrialObservations& observations, size_t limit_count, const Losses& reference,
                const std::vector<GpModel>& models, const std::vector<int64_t>& levels,
-               const Points& points)
+               const Points& points, SearchRules rules)
       : observations_(observations),
         limit_count_(limit_count),
         reference_(reference),
         models_(models),
         levels_(levels),
-        points_(points) {}
+        points_(points),
+        rules_(rules) {}
 
   void Make(Outlook& outlook) const;
 
@@ -82,6 +83,7 @@ class OutlookMaker {
   const std::vector<GpModel>& models_;
   const std::vector<int64_t>& levels_;
   const Points& points_;
+  SearchRules rules_;
 };
 
 }  // namespace tune

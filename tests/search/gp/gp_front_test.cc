@@ -110,6 +110,30 @@ TEST(GpFront, KeepsBelowTheReference) {
   EXPECT_GE(below, 22);
 }
 
+// Up to the reference a result counts, also where none has come as far.
+TEST(GpFront, AReferenceBeyondAllResultsIsTakenForWhatItIs) {
+  const auto suggests = [](std::string_view reference, SearchRules rules) {
+    const auto searcher = *MakeSearcher(
+        *ParseJson(R"({"algorithm": "gp", "reference": )" + std::string(reference) + "}"),
+        {.space = *SearchSpace::Parse(*ParseJson(kPlane)),
+         .modes = {Mode::kMin, Mode::kMin},
+         .seed = 1,
+         .rules = rules});
+    for (int64_t n = 0; n < 12; ++n) {
+      const Configuration configuration = *searcher->Suggest(TrialNumber{n});
+      const double x = configuration.Find("x")->AsDouble();
+      const double y = configuration.Find("y")->AsDouble();
+      if (n == 11) return configuration;
+      const std::vector<Metric> values = {x + y * y, 1 - x + y * y};
+      searcher->OnTrialEnded(TrialNumber{n}, values, false);
+    }
+    return Configuration();
+  };
+  EXPECT_NE(suggests("[3, 3]", SearchRules::kFrom16), suggests("[9, 3]", SearchRules::kFrom16));
+  EXPECT_EQ(suggests("[3, 3]", SearchRules::kFrom15), suggests("[9, 3]", SearchRules::kFrom15))
+      << "sweeps of an older build";
+}
+
 TEST(GpFront, GreaterIsBetterWhereTheModeSaysSo) {
   const auto searcher = *TryMake(kGp, kPlane, {Mode::kMax, Mode::kMin});
   std::vector<LossPoint> points;

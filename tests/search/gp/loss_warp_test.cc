@@ -37,6 +37,20 @@ TEST(LossWarp, WhatIsSeenIsTheLossAgain) {
   }
 }
 
+TEST(LossWarp, ABoundBeyondWhatWasSeenIsNotCutOff) {
+  const std::vector<double> losses = {0.5, 0.1, 3, 20, 0.7, 1.5, 100, 0.2};
+  const LossWarp warp(losses);
+  for (const double loss : {0.05, 0.7, 20.0, 100.0}) EXPECT_EQ(warp.Uncut(loss), warp(loss));
+  EXPECT_EQ(warp(200), warp(100));
+  const double first = warp.Uncut(200) - warp.Uncut(100);
+  EXPECT_GT(first, 0);
+  EXPECT_NEAR(warp.Uncut(300) - warp.Uncut(200), first, 1e-9);
+  // As steep as the bend is where it ends.
+  EXPECT_NEAR(warp.Uncut(100) - warp.Uncut(99), first / 100, 1e-4);
+  const LossWarp same(std::vector<double>{2, 2});
+  EXPECT_EQ(same.Uncut(5), 3);
+}
+
 TEST(LossWarp, StandardisesAndKeepsTheOrder) {
   const std::vector<double> losses = {0.5, 0.1, 3, 20, 0.7, 1.5, 100, 0.2};
   const LossWarp warp(losses);
