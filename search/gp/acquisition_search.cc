@@ -18,11 +18,14 @@ constexpr uint64_t kFewValues = 64;
 constexpr size_t kSpreadCount = 384;  // Points over the whole space,
 constexpr size_t kNearCount = 128;    // and around the best trials.
 constexpr size_t kClimbCount = 4;     // How many of them climb.
+constexpr int kFillDraws = 20'000;    // At most, for spread points that constraints forbid.
+constexpr size_t kSpreadLeast = 48;   // Fewer tell nothing of the whole space.
 
 }  // namespace
 
-AcquisitionSearch::AcquisitionSearch(const UnitSpace& space)
+AcquisitionSearch::AcquisitionSearch(const UnitSpace& space, SearchRules rules)
     : space_(space),
+      rules_(rules),
       beliefs_(space),
       sobol_(std::min(space.size(), SobolSequence::kDimensionsMax)) {
   for (size_t d = 0; d < space.size(); ++d) {
@@ -93,8 +96,21 @@ VectorXd AcquisitionSearch::NearTo(const VectorXd& incumbent, KeyedRandom& rando
   return unit;
 }
 
-std::vector<VectorXd> AcquisitionSearch::Scattered(const std::vector<VectorXd>& incumbents,
-                                                   KeyedRandom random) const {
+// Leaves out what is not allowed, and draws for it.
+void AcquisitionSearch::FillUp(std::vector<VectorXd>& units, KeyedRandom& random) const {
+  const auto is_allowed = [this](const VectorXd& unit) {
+    return space_.space().Allows(space_.At({unit.data(), space_.size()}));
+  };
+  std::erase_if(units, [&](const VectorXd& unit) { return !is_allowed(unit); });
+  VectorXd unit(static_cast<Index>(space_.size()));
+  for (int draw = 0; draw < kFillDraws && units.size() < kSpreadCount; ++draw) {
+    for (double& u : unit) u = random.NextDouble();
+    if (is_allowed(unit)) units.push_back(unit);
+  }
+}
+
+AcquisitionSearch::Scatter AcquisitionSearch::Scattered(const std::vector<VectorXd>& incumbents,
+                                                        KeyedRandom random) const {
   std::vector<VectorXd> units;
   std::vector<uint32_t> shifts;  // Flipping the same bits of each point keeps them even.
   for (size_t d = 0; d < sobol_.dimensions(); ++d) {
@@ -108,10 +124,13 @@ std::vector<VectorXd> AcquisitionSearch::Scattered(const std::vector<VectorXd>& 
     }
     units.push_back(std::move(unit));
   }
+  const bool is_bound = !space_.space().constraints().empty();
+  if (is_bound && rules_ >= SearchRules::kFrom16) FillUp(units, random);
+  const size_t spread_count = units.size();
   for (size_t i = 0; i < kNearCount && !incumbents.empty(); ++i) {
     units.push_back(NearTo(incumbents[i % incumbents.size()], random));
   }
-  return units;
+  return {std::move(units), spread_count};
 }
 
 double AcquisitionSearch::ValueAt(const Aim& aim, const Candidate& candidate, const VectorXd& point,
@@ -181,12 +200,14 @@ bool AcquisitionSearch::TryValues(const Aim& aim, Candidate& candidate) const {
 }
 
 std::vector<AcquisitionSearch::Candidate> AcquisitionSearch::Climbed(
-    const Aim& aim, const std::vector<VectorXd>& incumbents, KeyedRandom random) const {
+    const Aim& aim, std::vector<VectorXd> units) const {
   constexpr int kTurnsMax = 4;
-  std::vector<Candidate> candidates = CandidatesAt(aim, Scattered(incumbents, random));
+  if (units.empty()) return {};
+  std::vector<Candidate> candidates = CandidatesAt(aim, std::move(units));
   const auto is_better = [](const Candidate& a, const Candidate& b) { return a.value > b.value; };
   std::stable_sort(candidates.begin(), candidates.end(), is_better);
-  for (size_t i = 0; i < kClimbCount && std::isfinite(candidates[i].value); ++i) {
+  const size_t climb_count = std::min(kClimbCount, candidates.size());
+  for (size_t i = 0; i < climb_count && std::isfinite(candidates[i].value); ++i) {
     Climb(aim, candidates[i]);
     for (int turn = 0; turn < kTurnsMax && TryValues(aim, candidates[i]); ++turn) {
       Climb(aim, candidates[i]);
@@ -201,15 +222,18 @@ std::vector<Configuration> AcquisitionSearch::Promising(const Aim& aim,
                                                         const std::vector<VectorXd>& incumbents,
                                                         KeyedRandom random) const {
   std::vector<Configuration> out;
-  for (Candidate& candidate : Climbed(aim, incumbents, random)) {
+  for (Candidate& candidate : Climbed(aim, Scattered(incumbents, random).units)) {
     out.push_back(std::move(candidate.configuration));
   }
   return out;
 }
 
-Points AcquisitionSearch::Looked(const Aim& aim, const std::vector<VectorXd>& incumbents,
-                                 KeyedRandom random) const {
-  const std::vector<Candidate> candidates = Climbed(aim, incumbents, random);
+std::optional<Points> AcquisitionSearch::Looked(const Aim& aim,
+                                                const std::vector<VectorXd>& incumbents,
+                                                KeyedRandom random) const {
+  Scatter scatter = Scattered(incumbents, random);
+  if (scatter.spread_count < kSpreadLeast) return std::nullopt;
+  const std::vector<Candidate> candidates = Climbed(aim, std::move(scatter.units));
   Points points(static_cast<Index>(candidates.size()), static_cast<Index>(space_.size()));
   for (size_t i = 0; i < candidates.size(); ++i) {
     points.row(static_cast<Index>(i)) = PointOf(candidates[i].cells);

@@ -52,7 +52,7 @@ class GpSearcher final : public Searcher {
   GpSearcher(const SearchProblem& problem, const GpOptions& options,
              std::unique_ptr<Searcher> random)
       : observations_(problem),
-        acquisition_(observations_.space()),
+        acquisition_(observations_.space(), problem.rules),
         sobol_(std::min(observations_.space().size(), SobolSequence::kDimensionsMax)),
         options_(options),
         seed_(problem.seed),
@@ -353,8 +353,9 @@ std::optional<double> GpSearcher::RemainingRegret() {
   }
   const KeyedRandom random(seed_, "gp regret", static_cast<uint64_t>(points.rows()));
   const LossImprovement improvement(view.surrogate, view.best, 0);
-  const Points looked_at = acquisition_.Looked({improvement}, incumbents, random);
-  regret_ = tune::RemainingRegret(models_[0], view.surrogate, incumbents[0], looked_at, random);
+  const auto looked_at = acquisition_.Looked({improvement}, incumbents, random);
+  if (!looked_at) return regret_;
+  regret_ = tune::RemainingRegret(models_[0], view.surrogate, incumbents[0], *looked_at, random);
   return regret_;
 }
 

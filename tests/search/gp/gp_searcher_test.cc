@@ -390,6 +390,29 @@ TEST(GpSearcher, WhatMoreTrialsMayGainIsNotKnownWhileTooFewHaveSucceededOrAllAli
   EXPECT_TRUE(tells(losses));
 }
 
+// What constraints leave of the space has to be looked at for that.
+TEST(GpSearcher, WhatMoreTrialsMayGainIsNotKnownWhereConstraintsLeaveHardlyAnything) {
+  const auto tells = [](std::string_view constraint, SearchRules rules) {
+    const auto space =
+        SearchSpace::Parse(*ParseJson(R"({"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 1]}})"),
+                           *ParseJson("[\"" + std::string(constraint) + "\"]"));
+    EXPECT_TRUE(space.ok()) << space.status().message();
+    const auto searcher = *MakeSearcher(
+        *ParseJson(kGp), {.space = *space, .modes = {Mode::kMin}, .seed = 1, .rules = rules});
+    for (int64_t n = 0; n < 12; ++n) {
+      const Configuration configuration = *searcher->Suggest(TrialNumber{n});
+      const double x = configuration.Find("x")->AsDouble();
+      const Metric loss = 1 - x * configuration.Find("y")->AsDouble() + 0.1 * x;
+      searcher->OnTrialEnded(TrialNumber{n}, {&loss, 1}, false);
+    }
+    return searcher->RemainingRegret().has_value();
+  };
+  // One point in 200, which are drawn for; one in 5,000.
+  EXPECT_TRUE(tells("x * y > 0.9", SearchRules::kFrom16));
+  EXPECT_FALSE(tells("x * y > 0.98", SearchRules::kFrom16));
+  EXPECT_TRUE(tells("x * y > 0.98", SearchRules::kFrom15)) << "a sweep of an older build";
+}
+
 TEST(GpSearcher, SaysWhatItDoesNotTake) {
   EXPECT_THAT(ErrorOf(R"({"algorithm": "gp", "n_startup": 3})", kPlane),
               HasSubstr("'n_startup' is not an option of gp"));
