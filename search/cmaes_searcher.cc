@@ -29,6 +29,7 @@ class CmaEsSearcher final : public Searcher {
         layout_(observations_.space()),
         options_(options),
         seed_(problem.seed),
+        rules_(problem.rules),
         random_(std::move(random)) {}
 
   std::optional<Configuration> Suggest(TrialNumber number) override;
@@ -64,6 +65,7 @@ class CmaEsSearcher final : public Searcher {
   CmaLayout layout_;
   CmaEsOptions options_;
   uint64_t seed_;
+  SearchRules rules_;
   std::unique_ptr<Searcher> random_;  // Unique, so that it too knows of every trial.
 
   std::optional<CmaRun> run_;
@@ -158,6 +160,13 @@ std::optional<Configuration> CmaEsSearcher::Suggest(TrialNumber number) {
 }
 
 void CmaEsSearcher::Restore(TrialNumber number, const Configuration& configuration) {
+  // An earlier sweep's trial came of no run, though a draw may equal it: all of them say where the
+  // first run begins.
+  if (number.value < 0 && rules_ >= SearchRules::kFrom16) {
+    observations_.Add(number, configuration);
+    random_->Restore(number, configuration);
+    return;
+  }
   // The draw is a function of what was told so far, so the sample is found again. A configuration
   // from elsewhere belongs to no run.
   const bool had_begun = run_.has_value();

@@ -82,8 +82,9 @@ enum class SearchRules {
   // Constants that conditions and constraints look at make no grid: guesses are tried, and points
   // count among the samples. Where configurations are to be unique, a point is not tried again
   // either. That no draw of one trial fits the constraints says nothing of other trials.
-  // gp looks at as many points where constraints forbid most, and else tells no regret.
-  // A reference that lies beyond the results counts where it lies.
+  // cmaes begins its first run after all trials of an earlier sweep. gp looks at as many points
+  // where constraints forbid most, and else tells no regret. A reference that lies beyond the
+  // results counts where it lies.
   kFrom16,
 };
 

@@ -22,7 +22,8 @@
 //      to a searcher a trial that is opened again by `tune resume --errored` runs, and ends once;
 //      a random trial for which no draw was allowed takes nothing from later ones;
 //      gp takes a `reference` that is worse than all results for what it is, looks at
-//      as many points where constraints forbid most, and knows no regret where they leave few
+//      as many points where constraints forbid most, and knows no regret where they leave few;
+//      cmaes begins after all trials of `from`, though a draw may equal one
 //
 // Thread rule: constants.
 #pragma once

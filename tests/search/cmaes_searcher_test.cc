@@ -113,6 +113,29 @@ TEST(CmaEsSearcher, FindsTheSideOfTheCubeTheRightIntegerAndTheRightChoice) {
   }
 }
 
+// One of two values is drawn, and each was tried twelve times.
+TEST(CmaEsSearcher, BeginsAfterAllTrialsOfAnEarlierSweepThoughDrawsEqualThem) {
+  const auto run_of = [](SearchRules rules) {
+    std::vector<EarlierTrial> history;
+    for (int64_t i = 0; i < 24; ++i) {
+      Configuration configuration;
+      configuration.Set("k", Value(i % 2));
+      history.push_back({configuration, {{1, {static_cast<double>(i % 2)}}}, false});
+    }
+    const auto made =
+        MakeSearcher(*ParseJson(R"({"algorithm": "cmaes"})"),
+                     {.space = *SearchSpace::Parse(*ParseJson(R"({"k": {"randint": [0, 2]}})")),
+                      .modes = {Mode::kMin},
+                      .seed = 1,
+                      .history = history,
+                      .rules = rules});
+    return (*made)->DebugString();
+  };
+  EXPECT_THAT(run_of(SearchRules::kFrom16), HasSubstr("cmaes, run 0,"));
+  EXPECT_THAT(run_of(SearchRules::kFrom15), HasSubstr("cmaes, run 1,"))
+      << "a sweep of an older build";
+}
+
 TEST(CmaEsSearcher, FailedTrialsCountAsTheWorst) {
   // Half of the plane fails; the optimum is next to it.
   const auto loss = [](const Configuration& c) {
