@@ -478,5 +478,37 @@ TEST(ResultsOfSeveralObjectives, TableAndFrontShowTheSameReport) {
   }
 }
 
+// On a device the iterations that a retry trains again come out a little different.
+TEST(ResultsOfSeveralObjectives, OfAnIterationThatCameAgainTheFirstReportCounts) {
+  const TempFolder folder;
+  const std::string path = folder / "tune.db";
+  {
+    const auto store = OpenStore(path);
+    NewExperiment wanted = SampleExperiment("s");
+    wanted.metric = "accuracy";
+    wanted.spec = R"({"name":"s","metric":["accuracy","latency"],"mode":["max","min"]})";
+    const auto experiment = store->CreateExperiment(wanted);
+    Transition rows;
+    rows.new_trials = {SampleTrial(0)};
+    rows.new_trials[0].trial.iterations = 3;
+    const auto report = [&](int64_t attempt, int64_t iteration, double accuracy) {
+      rows.reports.push_back(SampleReport(0, attempt, iteration, accuracy));
+      rows.reports.back().metrics = {{"accuracy", accuracy}, {"latency", 30}};
+    };
+    report(1, 1, 0.61);
+    report(1, 3, 0.73);
+    report(2, 2, 0.84);
+    report(2, 3, 0.95);
+    ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
+  }
+  ResultsOptions options;
+  options.db_path = path;
+  for (const bool best : {false, true}) {
+    options.best = best;
+    EXPECT_THAT(Results(options).out, AllOf(HasSubstr("0.73"), testing::Not(HasSubstr("0.95"))))
+        << best;
+  }
+}
+
 }  // namespace
 }  // namespace tune

@@ -47,17 +47,25 @@ std::vector<ObjectiveValues> ParetoFront(const std::vector<ObjectiveValues>& tri
 
 Result<std::map<int64_t, Value>> ReadWholeReports(Database& database, const FoundSweep& sweep) {
   static constexpr char kReportsSql[] =
-      "SELECT t.number, r.metrics FROM report_rows AS r JOIN trial_rows AS t ON t.id = r.trial"
-      " WHERE t.experiment = ?1 ORDER BY t.number, r.iteration, r.attempt";
+      "SELECT t.number, r.iteration, r.metrics FROM report_rows AS r"
+      " JOIN trial_rows AS t ON t.id = r.trial"
+      " WHERE t.experiment = ?1 AND (r.value IS NOT NULL OR r.decision IS NOT NULL)"
+      " ORDER BY t.number, r.attempt, r.iteration";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kReportsSql));
   row->BindAll(sweep.id);
   std::map<int64_t, Value> last;
+  std::map<int64_t, int64_t> reached;
   for (;;) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) return last;
-    Result<Value> metrics = ParseJson(row->Text(1));
+    const int64_t number = row->Int(0);
+    // An iteration reported again after a retry reached nobody: its first report counts.
+    int64_t& iteration = reached[number];
+    if (row->Int(1) <= iteration) continue;
+    iteration = row->Int(1);
+    Result<Value> metrics = ParseJson(row->Text(2));
     if (!metrics.ok() || !metrics->is_map()) continue;
-    if (WholeValues(*metrics, sweep.objectives)) last[row->Int(0)] = *std::move(metrics);
+    if (WholeValues(*metrics, sweep.objectives)) last[number] = *std::move(metrics);
   }
 }
 

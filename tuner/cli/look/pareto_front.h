@@ -31,6 +31,7 @@ std::vector<ObjectiveValues> ParetoFront(const std::vector<ObjectiveValues>& tri
 
 // The metrics of each trial's last report that has a finite value of each objective and keeps to
 // the constraints, by number: what a trial of several objectives counts with, wherever it is shown.
+// Of an iteration that came again after a retry it is the first report, as for the search.
 Result<std::map<int64_t, Value>> ReadWholeReports(Database& database, const FoundSweep& sweep);
 
 // Of each trial that did not fail and has such a report, by number.
