@@ -48,6 +48,26 @@ Result<WholeRecords> LookAt(const std::string& path) {
   return whole.count < 2 ? WholeRecords() : whole;
 }
 
+// The row before the sweep's first report, or the last one of all where it has none yet: reports of
+// older sweeps, of which there may be millions, are never read.
+Result<int64_t> RowBefore(Database& database, int64_t sweep) {
+  static constexpr char kSql[] =
+      "SELECT coalesce((SELECT min(r.rowid) FROM trial_rows AS t CROSS JOIN report_rows AS r"
+      " ON r.trial = t.id WHERE t.experiment = ?1) - 1, (SELECT max(rowid) FROM report_rows), 0)";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+  row->BindAll(sweep);
+  TUNE_RETURN_IF_ERROR(row->Step().status());
+  return row->Int(0);
+}
+
+// 0: there is none.
+Result<int64_t> NewestRow(Database& database) {
+  static constexpr char kSql[] = "SELECT coalesce(max(rowid), 0) FROM report_rows";
+  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSql));
+  TUNE_RETURN_IF_ERROR(row->Step().status());
+  return row->Int(0);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<TensorboardLog>> TensorboardLog::Open(const std::string& db_path,
@@ -61,8 +81,9 @@ Result<std::unique_ptr<TensorboardLog>> TensorboardLog::Open(const std::string& 
     TUNE_ASSIGN_OR_RETURN(const SearchSpace space, rows.Space());
     hparams = HParamsOf(space);
   }
-  return std::unique_ptr<TensorboardLog>(new TensorboardLog(std::move(database), std::move(sweep),
-                                                            std::move(folder), std::move(hparams)));
+  TUNE_ASSIGN_OR_RETURN(const int64_t last_row, RowBefore(*database, sweep.id));
+  return std::unique_ptr<TensorboardLog>(new TensorboardLog(
+      std::move(database), std::move(sweep), std::move(folder), std::move(hparams), last_row));
 }
 
 std::optional<std::string> TensorboardLog::Follow(Instant now) {
@@ -103,12 +124,15 @@ Result<int64_t> TensorboardLog::TakeReports() {
       " r.value IS NULL AND r.decision IS NULL, t.status IN ('TERMINATED', 'ERROR')"
       " FROM report_rows AS r CROSS JOIN trial_rows AS t ON t.id = r.trial"
       " WHERE r.rowid > ?1 AND t.experiment = ?2 ORDER BY r.rowid LIMIT ?3";
+  // Asked first: what is committed meanwhile is read now or the next time.
+  TUNE_ASSIGN_OR_RETURN(const int64_t newest, NewestRow(*database_));
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database_->Kept(kReportsSql));
   row->BindAll(last_row_, sweep_.id, kReportsPerFlush);
   int64_t last_row = last_row_;
-  for (;;) {
+  for (int64_t count = 0;; ++count) {
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-    if (!has_row) return last_row;
+    // Those of other sweeps behind the last one of ours are not looked at again.
+    if (!has_row) return count < kReportsPerFlush ? std::max(last_row, newest) : last_row;
     TUNE_ASSIGN_OR_RETURN(const Report report, ReportOf(*row));
     last_row = report.row;
     TUNE_RETURN_IF_ERROR(ClosePart(report.trial, report.iteration));

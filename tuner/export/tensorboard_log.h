@@ -39,6 +39,8 @@ class TensorboardLog {
   std::optional<std::string> Follow(Instant now);
   // The same, at once, and how the trials that are over went: once, last.
   std::optional<std::string> Finish();
+  // The row of report_rows that the next call goes on behind: what it costs is what came since.
+  int64_t last_row() const { return last_row_; }
 
  private:
   struct Run {
@@ -50,11 +52,12 @@ class TensorboardLog {
   };
 
   TensorboardLog(std::unique_ptr<Database> database, ExportedSweep sweep, std::string folder,
-                 std::vector<HParam> hparams)
+                 std::vector<HParam> hparams, int64_t last_row)
       : database_(std::move(database)),
         sweep_(std::move(sweep)),
         folder_(std::move(folder)),
-        hparams_(std::move(hparams)) {}
+        hparams_(std::move(hparams)),
+        last_row_(last_row) {}
 
   // A row of report_rows.
   struct Report {
@@ -68,7 +71,7 @@ class TensorboardLog {
   };
 
   Status AppendReports(bool looks_at_parts);
-  // The last row of them.
+  // The last row that was looked at, of any sweep.
   Result<int64_t> TakeReports();
   // Parts that have become whole, or will not.
   Status TakeParts();
@@ -92,7 +95,7 @@ class TensorboardLog {
   std::map<int64_t, Run> runs_;  // By trial number.
   std::vector<Run*> pending_;
   bool has_experiment_ = false;
-  int64_t last_row_ = 0;  // Of report_rows; all up to it are in the files, but for parts.
+  int64_t last_row_;  // Of report_rows; all up to it are in the files, but for parts.
   std::map<int64_t, int64_t> parts_;  // Their rows, by trial: each trial's last one.
   Instant parts_due_;                 // When these are looked at again.
   bool is_failing_ = false;

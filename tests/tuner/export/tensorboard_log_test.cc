@@ -140,6 +140,35 @@ TEST_F(TensorboardLogTest, ALaterLifeGoesOnWithoutWritingTwice) {
   }
 }
 
+TEST_F(TensorboardLogTest, ReportsOfOtherSweepsAreNotReadAgain) {
+  const auto newest = [this] {
+    const auto database = Database::Open(folder_ / "tune.db", Access::kRead);
+    return *(*database)->QueryInt("SELECT max(rowid) FROM report_rows");
+  };
+  ExportedSweep later = sweep_;
+  NewExperiment wanted = SampleExperiment("later");
+  wanted.spec = ExportedSpec();
+  later.id = store_->CreateExperiment(wanted)->id.value;
+  later.name = "later";
+  const auto log_of_later = *TensorboardLog::Open(folder_ / "tune.db", later, folder_ / "later");
+  ASSERT_GT(newest(), 0);
+  EXPECT_EQ(log_of_later->last_row(), newest()) << "all there are were there before it";
+
+  const std::unique_ptr<TensorboardLog> log = Open();
+  EXPECT_EQ(log->last_row(), 0) << "its own are the first";
+  WriteExportedSweep(*store_, "other", ExportedSpec());
+  (void)log->Follow(SampleTime(21));
+  EXPECT_EQ(log->last_row(), newest()) << "those of the other sweep lie behind its own";
+  Report(2, 2);
+  const std::string before = ReadText(File(3));
+  (void)log->Follow(SampleTime(31));
+  EXPECT_NE(ReadText(File(3)), before);
+  EXPECT_EQ(log->last_row(), newest());
+  EXPECT_EQ(log_of_later->Follow(SampleTime(31)), std::nullopt);
+  EXPECT_EQ(log_of_later->last_row(), newest());
+  EXPECT_FALSE(fs::exists(folder_ / "later")) << "it has no reports";
+}
+
 TEST_F(TensorboardLogTest, WhatCannotBeWrittenIsSaidOnceAndCaughtUpWith) {
   WriteText(folder_ / "runs", "a file is in the way");
   const std::unique_ptr<TensorboardLog> log = Open();
