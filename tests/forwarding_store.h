@@ -19,6 +19,7 @@ class ForwardingStore : public Store {
   Status CommitSteps(std::span<const SweepStep> steps) override {
     return inner_.CommitSteps(steps);
   }
+  void Release(ExperimentId experiment) override { inner_.Release(experiment); }
   Result<std::vector<StoredExperiment>> ListExperiments() override {
     return inner_.ListExperiments();
   }

@@ -90,6 +90,10 @@ class Store {
     return CommitSteps({&only, 1});
   }
 
+  // Forgets what is kept in memory to commit steps of this sweep, which has ended; they may come all
+  // the same.
+  virtual void Release(ExperimentId experiment) = 0;
+
   virtual Result<std::vector<StoredExperiment>> ListExperiments() = 0;  // By id.
   // Recovery: suggestions in order of trial number.
   virtual Result<std::vector<std::pair<TrialNumber, Configuration>>> ReadSuggestions(

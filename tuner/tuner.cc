@@ -33,6 +33,11 @@ Tuner::Tuner(Parts parts, ExperimentId experiment, int64_t last_step) : Tuner(st
   Begin({}, last_step);
 }
 
+void Tuner::Release(ExperimentId sweep) {
+  steps_.erase(sweep);
+  parts_.store.Release(sweep == ExperimentId{} ? nameless_ : sweep);
+}
+
 std::optional<Instant> Tuner::NextDeadline() const {
   if (held_) return Earlier(held_->next_try, liveness_.NextHeartbeat());
   return Earlier(parts_.controller.NextDeadline(), liveness_.NextDeadline());
@@ -90,7 +95,8 @@ Status Tuner::Commit(const Decided& decided) {
 // It is durable.
 void Tuner::Act(Decided decided) {
   for (const auto& [sweep, rows] : decided.step.sweeps) {
-    ++steps_.at(sweep);
+    // It may have ended, and been released, before this step, which was held, was committed.
+    if (const auto last = steps_.find(sweep); last != steps_.end()) ++last->second;
     report_count_ += static_cast<int64_t>(rows.reports.size());
   }
   Perform(std::move(decided.step.actions));

@@ -58,6 +58,8 @@ class Tuner {
     steps_[sweep] = last_step;
     running_.insert(sweep);
   }
+  // A sweep that has ended and that the controller has released: nothing is kept of it.
+  void Release(ExperimentId sweep);
 
   // Waits for an event, a deadline or `wake_at`, whichever is first, and takes what is there. An
   // error means that nothing of this step is durable and nothing of it left the process: the sweep

@@ -64,6 +64,7 @@ class SimulatedTuner::SeamStore final : public Store {
     tuner_.vfs_.Kill();
     return Unavailable("killed after a commit");
   }
+  void Release(ExperimentId experiment) override { inner_.Release(experiment); }
   Result<std::vector<StoredExperiment>> ListExperiments() override {
     return inner_.ListExperiments();
   }

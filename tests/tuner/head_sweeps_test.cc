@@ -119,6 +119,20 @@ TEST_F(HeadSweepsTest, AnInterruptedSweepThatCannotGoOnYetIsTriedAgain) {
   EXPECT_TRUE(IsOpen("s"));
 }
 
+TEST_F(HeadSweepsTest, TheStoreKeepsTheRowIdsOfOpenSweepsAlone) {
+  for (const std::string name : {"a", "b", "c"}) Submit(name);
+  EXPECT_EQ(life_->store->known_count(), 3u);
+  for (const std::string name : {"a", "b"}) Take(name, StopRequested{std::nullopt, true});
+  EXPECT_EQ(life_->store->known_count(), 1u);
+  const auto resumed = Ask(ControlVerb::kResume, "a", {});
+  EXPECT_FALSE(resumed.ok()) << "it is over";
+  EXPECT_EQ(life_->store->known_count(), 1u);
+  Interrupt("c");
+  EXPECT_EQ(life_->store->known_count(), 0u);
+  ASSERT_TRUE(Ask(ControlVerb::kStop, "c").ok());
+  EXPECT_EQ(life_->store->known_count(), 0u) << "changed while it did not run";
+}
+
 TEST_F(HeadSweepsTest, ANewSweepFindsNothingOfADeletedOneOfItsName) {
   Submit("s");
   Take("s", StopRequested{std::nullopt, true});

@@ -223,6 +223,40 @@ TEST(Store, AnIterationThatIsReportedInPartsIsOneRowWithItsLastPart) {
               testing::ElementsAre(R"(0.75|{"val_accuracy":0.75,"val_loss":0.25})"));
 }
 
+TEST(Store, AReleasedSweepCostsNoMemoryAndMayBeCommittedToAllTheSame) {
+  const TempFolder folder(/*in_memory=*/true);
+  const auto store = OpenStore(folder / "tune.db");
+  const StoredExperiment first = WriteSampleSweep(*store, "a");
+  const StoredExperiment second = WriteSampleSweep(*store, "b");
+  EXPECT_EQ(store->known_count(), 2u);
+  store->Release(first.id);
+  EXPECT_EQ(store->known_count(), 1u);
+  Transition rows = OneReport(3);
+  rows.workers = SampleRows().workers;
+  const Status status = store->Commit(first.id, {3, kSampleStart, "[]"}, rows);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(store->ReadJournal(first.id)->size(), 3u);
+  EXPECT_EQ(store->ReadWorkers(first.id)->size(), 1u) << "its row was there";
+  EXPECT_EQ(store->ReadJournal(second.id)->size(), 2u);
+}
+
+TEST(Store, AWorkerMayHaveAnyNumber) {
+  const TempFolder folder(/*in_memory=*/true);
+  const auto store = OpenStore(folder / "tune.db");
+  const StoredExperiment experiment = WriteSampleSweep(*store, "s");
+  WorkerRow row = SampleRows().workers.front();
+  row.worker = WorkerId{int64_t{1} << 40};  // As a head has them that has run for long.
+  Transition rows;
+  rows.workers = {row};
+  AttemptRow attempt = SampleAttempt(3, 2, Outcome::kRunning);
+  attempt.worker = row.worker;
+  rows.attempts = {attempt};
+  const Status status = store->Commit(experiment.id, {3, kSampleStart, "[]"}, rows);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(store->ReadWorkers(experiment.id)->back().worker, row.worker);
+  EXPECT_EQ(*store->LastWorker(), row.worker);
+}
+
 TEST(Store, RowsOfTrialsNobodyCreatedAreRefused) {
   const TempFolder folder;
   const auto store = OpenStore(folder / "tune.db");

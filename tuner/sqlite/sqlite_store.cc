@@ -398,12 +398,10 @@ Status SqliteStore::WriteWorker(ExperimentId experiment, const WorkerRow& row) {
       " device_count = ?5, state = ?6, joined_us = ?7, last_seen_us = ?8, is_local = ?9,"
       " session = ?10, has_reported = ?11, failed_starts = ?12, is_shunning_said = ?13"
       " WHERE id = ?14";
-  const auto index = static_cast<size_t>(row.worker.value);
-  TUNE_CHECK(row.worker.value >= 1 && row.worker.value <= limits::kSamplesMax);
-  if (ids_->workers.size() <= index) ids_->workers.resize(index + 1);
+  TUNE_CHECK(row.worker.value >= 1);
   text_.clear();
   AppendDevices(row.capacity.devices, text_);
-  int64_t& id = ids_->workers[index];
+  int64_t& id = ids_->workers[row.worker];
   const auto write = [&](const char* sql, auto... key) {
     return database_->Run(sql, row.name, row.address, row.capacity.cpu_milli, text_,
                           row.capacity.devices.size(), WorkerStateName(row.state), row.joined_at.us,
@@ -442,16 +440,14 @@ Status SqliteStore::LoadRowIds(ExperimentId experiment) {
   }
   if (lock_ && !lock_->is_of_head()) TUNE_RETURN_IF_ERROR(lock_->Announce(name));
   RowIds ids;
-  const auto load = [&](const char* sql, std::vector<int64_t>& by_number) -> Status {
+  const auto load = [&](const char* sql, const auto& take) -> Status {
     TUNE_ASSIGN_OR_RETURN(const KeptStatement statement, database_->Kept(sql));
     statement->BindAll(experiment.value);
     for (;;) {
       TUNE_ASSIGN_OR_RETURN(const bool has_row, statement->Step());
-      if (!has_row) break;
-      by_number.resize(static_cast<size_t>(statement->Int(0)) + 1);
-      by_number.back() = statement->Int(1);
+      if (!has_row) return OkStatus();
+      take(statement->Int(0), statement->Int(1));
     }
-    return OkStatus();
   };
   static constexpr char kLastChecksumSql[] =
       "SELECT checksum FROM journal_rows WHERE id BETWEEN ?1 << 40 AND (?1 + 1 << 40) - 1"
@@ -460,8 +456,12 @@ Status SqliteStore::LoadRowIds(ExperimentId experiment) {
   last->BindAll(experiment.value);
   TUNE_ASSIGN_OR_RETURN(const bool has_step, last->Step());
   ids.last_checksum = has_step ? std::bit_cast<uint64_t>(last->Int(0)) : 0;
-  TUNE_RETURN_IF_ERROR(load(kTrialIdsSql, ids.trials));
-  TUNE_RETURN_IF_ERROR(load(kWorkerIdsSql, ids.workers));
+  TUNE_RETURN_IF_ERROR(load(kTrialIdsSql, [&ids](int64_t number, int64_t id) {
+    ids.trials.resize(static_cast<size_t>(number) + 1);
+    ids.trials.back() = id;
+  }));
+  TUNE_RETURN_IF_ERROR(load(
+      kWorkerIdsSql, [&ids](int64_t number, int64_t id) { ids.workers[WorkerId{number}] = id; }));
   known_[experiment] = std::move(ids);
   return OkStatus();
 }
@@ -474,8 +474,8 @@ Result<int64_t> SqliteStore::TrialId(TrialNumber number) const {
 }
 
 Result<int64_t> SqliteStore::WorkerRowId(WorkerId worker) const {
-  const auto index = static_cast<size_t>(worker.value);
-  if (index < ids_->workers.size() && ids_->workers[index] != 0) return ids_->workers[index];
+  const auto found = ids_->workers.find(worker);
+  if (found != ids_->workers.end() && found->second != 0) return found->second;
   return Internal(database_->path() + ": a row of worker " + std::to_string(worker.value) +
                   " came before the worker");
 }

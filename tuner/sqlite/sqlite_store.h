@@ -59,6 +59,7 @@ class SqliteStore final : public Store {
   Result<int64_t> RecordChange(const StoredChange& change);
   Status ForgetChange(int64_t id);
   Status CommitSteps(std::span<const SweepStep> steps) override;
+  void Release(ExperimentId experiment) override { known_.erase(experiment); }
   Result<std::vector<StoredExperiment>> ListExperiments() override;
   Result<std::vector<std::pair<TrialNumber, Configuration>>> ReadSuggestions(
       ExperimentId experiment) override;
@@ -68,12 +69,16 @@ class SqliteStore final : public Store {
   Result<std::vector<WorkerRow>> ReadWorkers(ExperimentId experiment) override;
   Result<WorkerId> LastWorker() override;
 
+  // How many sweeps' row ids are in memory.
+  size_t known_count() const { return known_.size(); }
+
  private:
   // Of an experiment that is written: the rows' ids by number, and its journal's end.
   struct RowIds {
     uint64_t last_checksum = 0;
     std::vector<int64_t> trials;  // 0: no such row.
-    std::vector<int64_t> workers;
+    // A head's sweep has few of all that ever joined it.
+    std::map<WorkerId, int64_t> workers;
   };
 
   SqliteStore(std::optional<WriterLock> lock, std::unique_ptr<Database> database)

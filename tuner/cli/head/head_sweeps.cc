@@ -342,6 +342,7 @@ void HeadSweeps::Leave(const EndOfExperiment& end) {
   }
   names_.erase(end.sweep);
   parts_.controller.Release(end.sweep);
+  parts_.tuner.Release(end.sweep);
   if (const auto package = packages_.extract(end.sweep)) {
     TouchKeptPackage(PackagesDirOf(parts_.db_path), package.mapped());
     TrimPackages();

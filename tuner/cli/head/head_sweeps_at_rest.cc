@@ -46,9 +46,10 @@ Result<std::vector<std::string>> HeadSweeps::DoAtRest(const ControlRequest& requ
 // A change ends the state of one that was given up: whoever waits for it waits for a new try.
 Result<std::vector<std::string>> HeadSweeps::ChangeAtRest(const StoredExperiment& experiment,
                                                           const ControlRequest& request) {
-  TUNE_ASSIGN_OR_RETURN(std::vector<std::string> lines,
-                        ControlAtRest(request, experiment, artifacts_dir_, parts_.store,
-                                      parts_.artifacts, parts_.clock.Now()));
+  Result<std::vector<std::string>> changed_lines = ControlAtRest(
+      request, experiment, artifacts_dir_, parts_.store, parts_.artifacts, parts_.clock.Now());
+  parts_.store.Release(experiment.id);
+  TUNE_ASSIGN_OR_RETURN(std::vector<std::string> lines, std::move(changed_lines));
   if (experiment.given_up.empty()) return lines;
   TUNE_ASSIGN_OR_RETURN(const auto experiments, parts_.store.ListExperiments());
   for (const StoredExperiment& changed : experiments) {
