@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "core/limits.h"
 #include "tests/tuner/child_process.h"
 #include "tests/tuner/sample_sweep.h"
 #include "tests/tuner/temp_folder.h"
@@ -255,6 +256,20 @@ TEST(Store, AWorkerMayHaveAnyNumber) {
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(store->ReadWorkers(experiment.id)->back().worker, row.worker);
   EXPECT_EQ(*store->LastWorker(), row.worker);
+}
+
+// `samples: -1` sets no limit.
+TEST(Store, ASweepWithoutAnEndMayHaveMoreTrialsThanSamplesCanSay) {
+  const TempFolder folder(/*in_memory=*/true);
+  const auto store = OpenStore(folder / "tune.db");
+  const StoredExperiment experiment = WriteSampleSweep(*store, "s");
+  constexpr int64_t kTrial = 2 * limits::kGridPointsMax;
+  Transition rows;
+  rows.new_trials = {SampleTrial(kTrial)};
+  rows.reports = {SampleReport(kTrial, 1, 1, 0.5)};
+  const Status status = store->Commit(experiment.id, {3, kSampleStart, "[]"}, rows);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(store->ReadSuggestions(experiment.id)->back().first, TrialNumber{kTrial});
 }
 
 TEST(Store, RowsOfTrialsNobodyCreatedAreRefused) {
