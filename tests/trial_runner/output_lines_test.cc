@@ -100,6 +100,18 @@ TEST(OutputLines, WhatNoScreenShowsIsTakenOut) {
               ElementsAre("acc: 0.5"));
 }
 
+// Moving the rest of the line for each of them would take tens of seconds.
+TEST(OutputLines, ALongLineOfWhatNoScreenShowsCostsNoMoreThanItsLength) {
+  std::string line;
+  std::string shown;
+  while (line.size() + 16 < OutputLines::kLineBytesMax) {
+    line += std::string("\0\0a\xe2\x80\x8b", 6) + "b\xef\xbb\xbf";
+    shown += "ab";
+  }
+  EXPECT_THAT(All(line + "\n" + std::string(OutputLines::kLineBytesMax, '\0') + "\nc\n"),
+              ElementsAre(shown, "", "c"));
+}
+
 TEST(OutputLines, TheLineOfABarStandsWhenSomethingStandsBelowIt) {
   OutputLines lines;
   EXPECT_THAT(Shown(lines.Add("\r1/2\r2/2\n")), ElementsAre("(1/2)"));
