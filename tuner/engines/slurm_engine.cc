@@ -31,6 +31,13 @@ std::string LogPath(const SlurmPlaces& places, const std::string& prefix, int64_
   return places.folder + "/" + prefix + std::to_string(first) + "_" + task + ".log";
 }
 
+// Slurm reads %j and the like in the name of a log: a folder's own % is doubled.
+std::string WithDoubledPercents(std::string_view text) {
+  std::string doubled;
+  for (const char c : text) doubled.append(c == '%' ? 2 : 1, c);
+  return doubled;
+}
+
 class SlurmEngine final : public Engine {
  public:
   SlurmEngine(const PoolSpec& pool, SlurmPlaces places, std::string prefix)
@@ -137,6 +144,8 @@ class SlurmEngine final : public Engine {
 std::vector<std::string> SbatchWords(const PoolSpec& pool, const SlurmPlaces& places,
                                      const std::string& prefix, int64_t first, int64_t count) {
   const SlurmPoolSpec& slurm = *pool.slurm;
+  SlurmPlaces in_pattern = places;
+  in_pattern.folder = WithDoubledPercents(places.folder);
   std::vector<std::string> words = {"sbatch",
                                     "--parsable",
                                     "--job-name=" + prefix + std::to_string(first),
@@ -146,7 +155,7 @@ std::vector<std::string> SbatchWords(const PoolSpec& pool, const SlurmPlaces& pl
                                     "--nodes=1",
                                     "--ntasks=1",
                                     "--cpus-per-task=" + std::to_string(*pool.worker.cpus),
-                                    "--output=" + LogPath(places, prefix, first, "%a"),
+                                    "--output=" + LogPath(in_pattern, prefix, first, "%a"),
                                     "--comment=" + places.comment};
   if (*pool.worker.gpus > 0) words.push_back("--gres=gpu:" + std::to_string(*pool.worker.gpus));
   if (pool.worker.memory_bytes > 0) {

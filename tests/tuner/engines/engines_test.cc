@@ -305,6 +305,12 @@ TEST(Slurm, SbatchIsToldTheWorkersShapeAndWhatMustHold) {
                                 "--cpus 8 --gpus 1 &"));
 }
 
+TEST(Slurm, PercentSignOfAFolderIsNoPatternOfSlurms) {
+  const PoolSpec pool = Pool("slurm: {}, worker: {cpus: 1, gpus: 0}");
+  EXPECT_THAT(SbatchWords(pool, {"/opt/tune", "/shared/top 5%/%j", "c"}, "t-p-", 7, 1),
+              Contains("--output=/shared/top 5%%/%%j/t-p-7_%a.log"));
+}
+
 TEST(Slurm, SqueueTellsOfOurJobsTheirStatesAndReasons) {
   const auto jobs = ParseSqueue(
       "t-p-7|0|PD|Priority|11_0\nt-p-7|1|R|None|11_1\nt-p-9|0|CA|None|12_0\nwrap|N/A|R|None|4\n"
