@@ -1,6 +1,40 @@
 #include "core/configuration.h"
 
+#include <map>
+#include <optional>
+
 namespace tune {
+namespace {
+
+// What stands under a name, or under the beginning of one, by its place in its map.
+struct Spot {
+  size_t index = 0;
+  bool is_value = false;  // Of a parameter; else a map of several.
+};
+
+// Nothing is looked for among what is there: a thousand names cost no million comparisons. Nothing
+// where a name is the beginning of another one, as "a" is of "a/b".
+std::optional<Value> NestDistinct(const std::vector<Configuration::Parameter>& parameters) {
+  Value root = Value::MakeMap();
+  std::map<std::string_view, Spot> spots;
+  for (const auto& [name, value] : parameters) {
+    Value::Map* map = &root.AsMap();
+    size_t begin = 0;
+    for (size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', begin)) {
+      const std::string_view beginning = std::string_view(name).substr(0, slash);
+      const auto [spot, is_new] = spots.try_emplace(beginning, Spot{map->size(), false});
+      if (spot->second.is_value) return std::nullopt;
+      if (is_new) map->push_back({name.substr(begin, slash - begin), Value::MakeMap(), Place{}});
+      map = &(*map)[spot->second.index].value.AsMap();
+      begin = slash + 1;
+    }
+    if (!spots.try_emplace(name, Spot{map->size(), true}).second) return std::nullopt;
+    map->push_back({name.substr(begin), value, Place{}});
+  }
+  return root;
+}
+
+}  // namespace
 
 void Configuration::Set(std::string_view name, Value value) {
   for (Parameter& parameter : parameters_) {
@@ -20,6 +54,7 @@ const Value* Configuration::Find(std::string_view name) const {
 }
 
 Value Configuration::ToNested() const {
+  if (std::optional<Value> nested = NestDistinct(parameters_)) return *std::move(nested);
   Value root = Value::MakeMap();
   for (const auto& [name, value] : parameters_) {
     Value* map = &root;
@@ -43,12 +78,19 @@ Value Configuration::ToFlat() const {
 
 Result<Configuration> Configuration::FromFlat(const Value& flat) {
   Configuration configuration;
+  std::map<std::string_view, size_t> places;
   if (!flat.is_list()) return DataLoss("a configuration is not a list of pairs");
   for (const Value& pair : flat.AsList()) {
     if (!pair.is_list() || pair.AsList().size() != 2 || !pair.AsList()[0].is_string()) {
       return DataLoss("a configuration is not a list of pairs");
     }
-    configuration.Set(pair.AsList()[0].AsString(), pair.AsList()[1]);
+    const std::string& name = pair.AsList()[0].AsString();
+    const auto [place, is_new] = places.try_emplace(name, configuration.parameters_.size());
+    if (is_new) {
+      configuration.Append(name, pair.AsList()[1]);
+    } else {
+      configuration.parameters_[place->second].second = pair.AsList()[1];
+    }
   }
   return configuration;
 }

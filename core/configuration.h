@@ -18,6 +18,10 @@ class Configuration {
 
   // A second value for a name replaces the first.
   void Set(std::string_view name, Value value);
+  // Requires that the name has no value yet, and does not look: for many values at once.
+  void Append(std::string name, Value value) {
+    parameters_.emplace_back(std::move(name), std::move(value));
+  }
   const Value* Find(std::string_view name) const;
   const std::vector<Parameter>& parameters() const { return parameters_; }
 

@@ -70,6 +70,39 @@ TEST(Configuration, ItsFlatFormComesBackEvenWithMapsAsValues) {
   EXPECT_EQ(*back, configuration);
 }
 
+TEST(Configuration, ASecondValueOfANameReplacesTheFirst) {
+  const auto read = Configuration::FromFlat(*ParseJson(R"([["a", 1], ["b", 2], ["a", 3]])"));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(ToJson(read->ToFlat()), R"([["a",3],["b",2]])");
+}
+
+TEST(Configuration, ANameThatIsTheBeginningOfAnotherOneGivesWayInTheOrderOfNames) {
+  const auto nested = [](const char* flat) {
+    return ToJson(Configuration::FromFlat(*ParseJson(flat))->ToNested());
+  };
+  EXPECT_EQ(nested(R"([["a", 1], ["c", 2], ["a/b", 3]])"), R"({"a":{"b":3},"c":2})");
+  EXPECT_EQ(nested(R"([["a/b", 3], ["c", 2], ["a", 1]])"), R"({"a":1,"c":2})");
+  EXPECT_EQ(nested(R"([["a", {"b": 1, "d": 4}], ["a/b", 3]])"), R"({"a":{"b":3,"d":4}})")
+      << "a choice's own map";
+  EXPECT_EQ(nested(R"([["a//b", 1], ["/c", 2], ["a/", 3]])"), R"({"a":{"":3},"":{"c":2}})");
+}
+
+// Looking for each name among those before it would take minutes.
+TEST(Configuration, ManyNamesCostNoMoreThanTheirNumber) {
+  constexpr int kCount = 200'000;
+  Value::List flat;
+  for (int i = 0; i < kCount; ++i) {
+    const std::string name = (i % 2 == 0 ? "" : "model/") + std::to_string(i);
+    flat.push_back(Value(Value::List{name, i}));
+  }
+  const auto read = Configuration::FromFlat(Value(std::move(flat)));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->parameters().size(), size_t{kCount});
+  const Value nested = read->ToNested();
+  EXPECT_EQ(nested.AsMap().size(), size_t{kCount / 2 + 1});
+  EXPECT_EQ(nested.Find("model")->AsMap().back().value, Value(kCount - 1));
+}
+
 TEST(Configuration, AFlatFormThatIsNoneIsDataLoss) {
   for (const char* text : {"{}", "[1]", "[[1, 2]]", "[[\"a\"]]"}) {
     EXPECT_EQ(Configuration::FromFlat(*ParseJson(text)).status().code(), StatusCode::kDataLoss)

@@ -49,7 +49,8 @@ Configuration MetricsOf(const Value& metrics) {
   Configuration numbers;
   for (const MapEntry& entry : metrics.AsMap()) {
     const std::optional<double> number = ReadNumber(entry.value);
-    numbers.Set(entry.key, number.has_value() && !std::isnan(*number) ? Value(*number) : Value());
+    const bool is_number = number.has_value() && !std::isnan(*number);
+    numbers.Append(entry.key, is_number ? Value(*number) : Value());
   }
   return numbers;
 }
@@ -97,24 +98,44 @@ Result<std::vector<TrialData>> ReadTrials(Database& database, const FoundSweep& 
   return trials;
 }
 
-// The names that occur, each once, in order of appearance.
-void CollectNames(const Configuration& values, std::vector<std::string>& names) {
-  for (const auto& [name, value] : values.parameters()) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+// The names that occur, each once, in order of appearance. None is looked for among the others: a
+// sweep may have a thousand of them in each of ten thousand trials.
+class NamedColumns {
+ public:
+  void Add(const Configuration& values) {
+    for (const auto& [name, value] : values.parameters()) {
+      if (places_.try_emplace(name, names_.size()).second) names_.push_back(name);
+    }
   }
-}
+  // The others get no column.
+  void KeepFirst(size_t count) { names_.resize(std::min(names_.size(), count)); }
+  const std::vector<std::string>& names() const { return names_; }
+  // A cell for each; null where there is no such value.
+  void AppendCells(const Configuration& values, std::vector<Value>& row) const {
+    const size_t begin = row.size();
+    row.resize(begin + names_.size());
+    for (const auto& [name, value] : values.parameters()) {
+      const size_t place = places_.at(name);
+      if (place < names_.size()) row[begin + place] = value;
+    }
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::map<std::string, size_t> places_;
+};
 
 TrialListing Tabulate(const FoundSweep& sweep, std::vector<TrialData> trials) {
-  std::vector<std::string> params;
-  std::vector<std::string> metrics;
+  NamedColumns params;
+  NamedColumns metrics;
   for (const TrialData& trial : trials) {
-    CollectNames(trial.params, params);
-    CollectNames(trial.metrics, metrics);
+    params.Add(trial.params);
+    metrics.Add(trial.metrics);
   }
   const std::vector<std::string> own = OwnColumns(sweep);
   const size_t names_max = kColumnsMax - own.size() - 1;
-  params.resize(std::min(params.size(), names_max));
-  metrics.resize(std::min(metrics.size(), names_max - params.size()));
+  params.KeepFirst(names_max);
+  metrics.KeepFirst(names_max - params.names().size());
   TrialListing table;
   table.columns = own;
   const auto append_names = [&table](const std::vector<std::string>& names, const char* prefix) {
@@ -125,19 +146,13 @@ TrialListing Tabulate(const FoundSweep& sweep, std::vector<TrialData> trials) {
     return table.columns.size();
   };
   table.param_begin = own.size();
-  table.metric_begin = append_names(params, "param.");
-  table.failure = append_names(metrics, "metric.");
+  table.metric_begin = append_names(params.names(), "param.");
+  table.failure = append_names(metrics.names(), "metric.");
   table.columns.emplace_back(kFailure);
   for (TrialData& trial : trials) {
     std::vector<Value>& row = table.rows.emplace_back(std::move(trial.own));
-    const auto append = [&row](const std::vector<std::string>& names, const Configuration& values) {
-      for (const std::string& name : names) {
-        const Value* const value = values.Find(name);
-        row.push_back(value == nullptr ? Value() : *value);
-      }
-    };
-    append(params, trial.params);
-    append(metrics, trial.metrics);
+    params.AppendCells(trial.params, row);
+    metrics.AppendCells(trial.metrics, row);
     row.push_back(std::move(trial.failure));
   }
   return table;
