@@ -70,7 +70,7 @@ TEST(Retention, WhatIsNotOverOrIsKeptOrLearnedFromStays) {
   };
   interrupt("goes on", "");
   interrupt("given up", "no worker could take 9 GPUs for 10m");
-  const auto ended = FindEnded(path, {Seconds(1), {}});
+  const auto ended = FindEnded(path);
   ASSERT_TRUE(ended.ok()) << ended.status().message();
   EXPECT_THAT(*ended, ElementsAre(EndedSweep{"over", kSampleStart, 0},
                                   EndedSweep{"given up", kSampleStart, 0}));

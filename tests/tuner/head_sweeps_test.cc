@@ -184,6 +184,66 @@ TEST_F(HeadSweepsTest, AHeadThatHasJustBegunRemovesNothingForItsAge) {
   EXPECT_TRUE(Ask(ControlVerb::kDelete, "over").ok()) << "it is not there any more";
 }
 
+TEST_F(HeadSweepsTest, WhatEndedSweepsHaveLeftIsMeasuredBesideTheLoopAndTheOldestGoes) {
+  for (const std::string name : {"old", "new"}) {
+    const auto experiment = life_->store->CreateExperiment(SampleExperiment(name));
+    ASSERT_TRUE(experiment.ok());
+    Transition end;
+    end.experiment = ExperimentRow{ExperimentStatus::kFinished, 4,
+                                   kSampleStart + Seconds(name == "old" ? 0 : 60)};
+    ASSERT_TRUE(life_->store->Commit(experiment->id, {1, kSampleStart, "[]"}, end).ok());
+    fs::create_directories(artifacts_dir_ + "/" + name + "/0");
+    WriteText(artifacts_dir_ + "/" + name + "/0/weights", std::string(1'000, 'x'));
+  }
+  keep_.bytes = 1'500;
+  now() = kSampleStart + Seconds(3'600);
+  LookAfter(Seconds(1));
+  EXPECT_TRUE(fs::exists(artifacts_dir_ + "/old")) << "nobody knows yet how large it is";
+  while (fs::exists(artifacts_dir_ + "/old")) LookAfter(Seconds(1));
+  LookAfter(Seconds(3'600));
+  EXPECT_TRUE(fs::exists(artifacts_dir_ + "/new")) << "the rest fits";
+  EXPECT_FALSE(Ask(ControlVerb::kDelete, "old").ok()) << "it is not there any more";
+}
+
+TEST(FolderRemover, SizeOfAnEndedSweepIsMeasuredOnce) {
+  const TempFolder folder;
+  const std::string artifacts = ArtifactsDirOf(folder / "tune.db");
+  fs::create_directories(artifacts + "/s/0");
+  WriteText(artifacts + "/s/0/weights", std::string(1'000, 'x'));
+  FolderRemover folders(folder / "tune.db");
+  const auto wait_for_size = [&folders](Instant ended_at) {
+    std::optional<int64_t> bytes;
+    while (!(bytes = folders.SizeOf("s", ended_at))) {
+    }
+    return *bytes;
+  };
+  EXPECT_EQ(folders.SizeOf("s", kSampleStart), std::nullopt);
+  EXPECT_EQ(wait_for_size(kSampleStart), 1'000);
+  WriteText(artifacts + "/s/0/more", "12345");
+  EXPECT_EQ(folders.SizeOf("s", kSampleStart), 1'000) << "nobody looks at its files again";
+  EXPECT_EQ(wait_for_size(kSampleStart + Seconds(1)), 1'005) << "it went on, and ended again";
+}
+
+TEST(FolderRemover, NothingGoesOfAnEndedSweepOnceItIsLeftAlone) {
+  const TempFolder folder;
+  const auto store = OpenStore(folder / "tune.db");
+  WriteSampleSweep(*store, "s");
+  const std::string unfinished = ArtifactsDirOf(folder / "tune.db") + "/s/0/checkpoint_000009.tmp";
+  FolderRemover folders(folder / "tune.db");
+  fs::create_directories(unfinished);
+  folders.CleanUp("s", kSampleStart, Seconds(60));
+  while (fs::exists(unfinished)) {
+  }
+  folders.CleanUp("s", kSampleStart, Seconds(60));
+  folders.LeaveAlone("s");
+  fs::create_directories(unfinished);
+  // What was asked for before it is done by then.
+  while (!folders.SizeOf("s", kSampleStart)) {
+  }
+  EXPECT_TRUE(fs::exists(unfinished));
+  EXPECT_THAT(folders.TakeLines(), IsEmpty());
+}
+
 TEST_F(HeadSweepsTest, NoNewSweepHasTheNameOfAThingOfTheHeads) {
   for (const char* const name : {"cluster", "page.address", "packages", ".deleted-1", ".left-1"}) {
     EXPECT_EQ(TrySubmit(name).status().code(), StatusCode::kInvalidArgument) << name;

@@ -5,8 +5,6 @@
 #include <set>
 #include <tuple>
 
-#include "tuner/artifact_garbage.h"
-#include "tuner/artifact_path.h"
 #include "tuner/sqlite/database.h"
 #include "tuner/sweep_labels.h"
 
@@ -52,7 +50,7 @@ std::vector<EndedSweep> Expired(std::vector<EndedSweep> ended, const RetentionRu
   return ended;
 }
 
-Result<std::vector<EndedSweep>> FindEnded(const std::string& db_path, const RetentionRule& rule) {
+Result<std::vector<EndedSweep>> FindEnded(const std::string& db_path) {
   static constexpr char kSql[] =
       "SELECT name, finished_us, tags FROM experiment_rows"
       " WHERE (status IN ('FINISHED', 'STOPPED') OR given_up <> '') AND finished_us IS NOT NULL";
@@ -67,7 +65,6 @@ Result<std::vector<EndedSweep>> FindEnded(const std::string& db_path, const Rete
     TUNE_ASSIGN_OR_RETURN(const Tags tags, DecodeTags(row->Text(2)));
     EndedSweep sweep{std::string(row->Text(0)), Instant{row->Int(1)}};
     if (tags.contains(kKeepTag) || taught.contains(sweep.name)) continue;
-    if (rule.bytes) sweep.bytes = MeasureBytes(ArtifactsDirOf(db_path) + "/" + sweep.name);
     ended.push_back(std::move(sweep));
   }
   return ended;

@@ -26,7 +26,7 @@ inline constexpr char kKeepTag[] = "keep";
 struct EndedSweep {
   std::string name;
   Instant ended_at;
-  int64_t bytes = 0;
+  int64_t bytes = 0;  // Of its artifacts; asked for by a rule of bytes alone.
 
   friend bool operator==(const EndedSweep&, const EndedSweep&) = default;
 };
@@ -35,9 +35,8 @@ struct EndedSweep {
 std::vector<EndedSweep> Expired(std::vector<EndedSweep> ended, const RetentionRule& rule,
                                 Instant now);
 
-// FINISHED or STOPPED, without kKeepTag, and no unfinished sweep learns from it. Sizes are measured
-// where the rule asks for them.
-Result<std::vector<EndedSweep>> FindEnded(const std::string& db_path, const RetentionRule& rule);
+// FINISHED or STOPPED, without kKeepTag, and no unfinished sweep learns from it. Of no size yet.
+Result<std::vector<EndedSweep>> FindEnded(const std::string& db_path);
 
 // How long a head lives before it removes by age: at a boot the machine's clock may still be wrong.
 Duration ClockTrustedAfter(const RetentionRule& rule);

@@ -348,11 +348,8 @@ void HeadSweeps::Leave(const EndOfExperiment& end) {
     TrimPackages();
   }
   // Checkpoints that workers sent and were lost before they told of them.
-  if (!parts_.doors.listens()) return;
-  if (const Status s = CleanUpSweep(parts_.db_path, name, parts_.clock.Now(), nullptr,
-                                    parts_.controller.lease());
-      !s.ok()) {
-    LogOfHead("warning: " + s.message() + " (tune gc tries again)");
+  if (parts_.doors.listens()) {
+    folders_.CleanUp(name, parts_.clock.Now(), parts_.controller.lease());
   }
 }
 

@@ -102,6 +102,7 @@ class HeadSweeps final : public HeadDuties {
   void LookAtPrograms();
   // Removes sweeps and jobs that are over, as the rule says.
   Status LookAtEnded();
+  bool MeasureEnded(std::vector<EndedSweep>& ended);
   void TrimPackages();
 
   const Parts parts_;
@@ -109,7 +110,7 @@ class HeadSweeps final : public HeadDuties {
   std::map<std::string, std::string> submitted_;  // Names of all sweeps, by their submissions.
   InterruptedSweeps interrupted_;
   EmptyingStorages emptying_;  // Of deleted sweeps.
-  FolderRemover folders_;      // Of these, too.
+  FolderRemover folders_;      // Of these, and of those that are over.
   Instant ended_due_;          // When those that are over are looked at.
   const AwakeClock awake_;     // Which nobody sets.
   const Instant begun_at_ = awake_.Now();

@@ -111,6 +111,7 @@ Result<std::vector<std::string>> HeadSweeps::Resume(const StoredExperiment& expe
                               (request.errored ? " and no trial of it failed" : "") +
                               "; nothing to resume");
   }
+  folders_.LeaveAlone(experiment.name);
   if (const Status s = CleanUpSweep(parts_.db_path, experiment.name, parts_.clock.Now(), nullptr,
                                     parts_.controller.lease());
       !s.ok()) {
@@ -169,14 +170,30 @@ Status HeadSweeps::LookAtInterrupted() {
   return OkStatus();
 }
 
+// False: the size of some of them is not known yet.
+bool HeadSweeps::MeasureEnded(std::vector<EndedSweep>& ended) {
+  bool are_known = true;
+  for (EndedSweep& sweep : ended) {
+    const std::optional<int64_t> bytes = folders_.SizeOf(sweep.name, sweep.ended_at);
+    sweep.bytes = bytes.value_or(0);
+    are_known = are_known && bytes.has_value();
+  }
+  return are_known;
+}
+
 Status HeadSweeps::LookAtEnded() {
   constexpr size_t kAtOnceMax = 20;  // Workers are waited for meanwhile.
   const Instant now = parts_.clock.Now();
   if (!parts_.keep.is_any() || now < ended_due_) return OkStatus();
   if (awake_.Now() - begun_at_ < ClockTrustedAfter(parts_.keep)) return OkStatus();
   ended_due_ = now + LookEvery(parts_.keep);
-  Result<std::vector<EndedSweep>> ended = FindEnded(parts_.db_path, parts_.keep);
+  Result<std::vector<EndedSweep>> ended = FindEnded(parts_.db_path);
   if (!ended.ok()) return Internal(ended.status().message());
+  RetentionRule rule = parts_.keep;
+  if (rule.bytes && !MeasureEnded(*ended)) {
+    rule.bytes.reset();
+    ended_due_ = now + Seconds(1);
+  }
   for (const auto& [id, after] : following_) {
     std::erase_if(*ended, [&](const EndedSweep& sweep) {
       return std::find(after.begin(), after.end(), sweep.name) != after.end();
@@ -184,7 +201,7 @@ Status HeadSweeps::LookAtEnded() {
   }
   // Our clock stays ahead where the machine's was set back.
   std::vector<EndedSweep> expired =
-      Expired(*std::move(ended), parts_.keep, std::min(now, RealClock().Now()));
+      Expired(*std::move(ended), rule, std::min(now, RealClock().Now()));
   if (expired.size() > kAtOnceMax) {
     expired.resize(kAtOnceMax);
     ended_due_ = now + Seconds(1);
