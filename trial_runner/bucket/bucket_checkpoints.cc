@@ -34,14 +34,14 @@ std::string Sha256OfText(std::string_view text) {
 // kDataLoss: there is less than that, or it cannot be read.
 Result<std::string> ReadPiece(const std::string& path, int64_t offset, int64_t bytes) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!file.is_open()) return DataLoss(ErrnoStatus("cannot read", path).message());
+  if (!file.is_open()) return DataLoss(ErrnoStatus("read", path).message());
   std::string piece(static_cast<size_t>(bytes), '\0');
   size_t have = 0;
   while (have < piece.size()) {
     const ssize_t count = pread(file.get(), piece.data() + have, piece.size() - have,
                                 static_cast<off_t>(offset) + static_cast<off_t>(have));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return DataLoss(ErrnoStatus("cannot read", path).message());
+    if (count < 0) return DataLoss(ErrnoStatus("read", path).message());
     if (count == 0) return DataLoss(path + " was made shorter while it was read");
     have += static_cast<size_t>(count);
   }
@@ -58,7 +58,7 @@ Status BringPart(S3Client& client, const std::string& key, const ManifestFile& f
                  const std::string& path, const std::stop_token& stop) {
   const int64_t begin = part * file.part_bytes;
   const FileDescriptor out(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!out.is_open()) return ErrnoStatus("cannot write", path);
+  if (!out.is_open()) return ErrnoStatus("write", path);
   for (int tries = 1;; ++tries) {
     std::optional<Sha256> hash;
     int64_t at = begin;
@@ -74,7 +74,7 @@ Status BringPart(S3Client& client, const std::string& key, const ManifestFile& f
                                              pwrite(out.get(), piece.data(), piece.size(), at);
                                          if (count < 0 && errno == EINTR) continue;
                                          if (count < 0) {
-                                           written = ErrnoStatus("cannot write", path);
+                                           written = ErrnoStatus("write", path);
                                            return false;
                                          }
                                          at += count;
@@ -103,7 +103,7 @@ Status BringFiles(S3Client& client, const std::string& key, const CheckpointMani
     const std::string path = folder.PathOf(file.path);
     const FileDescriptor made(open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
     if (!made.is_open() || fchmod(made.get(), file.mode | 0600) != 0) {
-      return ErrnoStatus("cannot write", path);
+      return ErrnoStatus("write", path);
     }
     // Room is asked for at once: a full disk is known before all of it has come.
     const bool has_room =
@@ -119,7 +119,7 @@ Status BringFiles(S3Client& client, const std::string& key, const CheckpointMani
   for (const ManifestFile& file : manifest.files) {
     const std::string path = folder.PathOf(file.path);
     const FileDescriptor written(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!written.is_open() || fsync(written.get()) != 0) return ErrnoStatus("cannot sync", path);
+    if (!written.is_open() || fsync(written.get()) != 0) return ErrnoStatus("sync", path);
   }
   return OkStatus();
 }
@@ -162,8 +162,7 @@ Status CheckpointUpload::LookAt(const std::string& within, int depth) {
       return InvalidArgument(folder_ + ": has too many files");
     }
     struct stat info;
-    if (lstat(whole.c_str(), &info) != 0)
-      return DataLoss(ErrnoStatus("cannot read", whole).message());
+    if (lstat(whole.c_str(), &info) != 0) return DataLoss(ErrnoStatus("read", whole).message());
     if (S_ISDIR(info.st_mode)) {
       manifest_.folders.push_back(path);
       TUNE_RETURN_IF_ERROR(LookAt(path, depth + 1));

@@ -151,7 +151,7 @@ class PartFolder {
   Status Take(const DataListing::Object& entry, size_t index) {
     const std::string from = Incoming(index);
     const std::string to = PathOf(entry.path);
-    if (rename(from.c_str(), to.c_str()) != 0) return ErrnoStatus("cannot write", to);
+    if (rename(from.c_str(), to.c_str()) != 0) return ErrnoStatus("write", to);
     const std::lock_guard lock(*mutex_);
     there_[entry.path] = MarkOf(entry);
     journal_ << MarkOf(entry) << ' ' << entry.path << '\0';
@@ -163,7 +163,7 @@ class PartFolder {
   Status Commit(const std::string& to) {
     journal_.close();
     const FileDescriptor tree(open(Tree().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!tree.is_open() || syncfs(tree.get()) != 0) return ErrnoStatus("cannot sync", Tree());
+    if (!tree.is_open() || syncfs(tree.get()) != 0) return ErrnoStatus("sync", Tree());
     TUNE_RETURN_IF_ERROR(RenameSynced(Tree(), to));
     std::error_code error;
     fs::remove_all(path_, error);
@@ -195,7 +195,7 @@ class PartFolder {
     TUNE_RETURN_IF_ERROR(MakeFolder(path_ + "/incoming"));
     journal_.open(journal, std::ios::binary | std::ios::app);
     if (there_.empty()) journal_ << boot;
-    return journal_.good() ? OkStatus() : ErrnoStatus("cannot write", journal);
+    return journal_.good() ? OkStatus() : ErrnoStatus("write", journal);
   }
 
   void Read(std::string_view lines) {
@@ -271,11 +271,11 @@ class DataFetch {
     TUNE_ASSIGN_OR_RETURN(const std::string text, Fetch(entry, begin, bytes, stop));
     const std::string path = folder_.Incoming(piece.index);
     const FileDescriptor out(open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-    if (!out.is_open()) return OfDisk(ErrnoStatus("cannot write", path));
+    if (!out.is_open()) return OfDisk(ErrnoStatus("write", path));
     TUNE_RETURN_IF_ERROR(WriteAt(out, text, begin, path));
     if (--left_[piece.index] > 0) return OkStatus();
     if (piece.parts > 1) TUNE_RETURN_IF_ERROR(Prove(entry, out, path, stop));
-    if (fchmod(out.get(), 0444) != 0) return OfDisk(ErrnoStatus("cannot write", path));
+    if (fchmod(out.get(), 0444) != 0) return OfDisk(ErrnoStatus("write", path));
     TUNE_RETURN_IF_ERROR(folder_.Take(entry, piece.index));
     const std::lock_guard lock(mutex_);
     ++progress_.files;
@@ -290,7 +290,7 @@ class DataFetch {
       const ssize_t count = pwrite(out.get(), text.data() + at, text.size() - at,
                                    static_cast<off_t>(begin) + static_cast<off_t>(at));
       if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return OfDisk(ErrnoStatus("cannot write", path));
+      if (count < 0) return OfDisk(ErrnoStatus("write", path));
       at += static_cast<size_t>(count);
     }
     return OkStatus();

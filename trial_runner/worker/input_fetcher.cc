@@ -92,9 +92,9 @@ class InputFetch {
 Status MakeLink(const std::string& to, const std::string& path) {
   TUNE_RETURN_IF_ERROR(MakeFolder(fs::path(path).parent_path()));
   const std::string beside = path + "." + HashToHex(DrawEntropy());
-  if (symlink(to.c_str(), beside.c_str()) != 0) return ErrnoStatus("cannot make", beside);
+  if (symlink(to.c_str(), beside.c_str()) != 0) return ErrnoStatus("make", beside);
   if (rename(beside.c_str(), path.c_str()) == 0) return OkStatus();
-  const Status failed = ErrnoStatus("cannot make", path);
+  const Status failed = ErrnoStatus("make", path);
   unlink(beside.c_str());
   return failed;
 }

@@ -184,7 +184,7 @@ class Reader {
     path = folder_ + "/" + key + "-" + HashToHex(Xxh64(*bytes)) + ".pem";
     const FileDescriptor file(
         open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file.is_open()) return ErrnoStatus("cannot write", path);
+    if (!file.is_open()) return ErrnoStatus("write", path);
     return WriteAll(file.get(), std::as_bytes(std::span(*bytes)), path);
   }
 

@@ -66,12 +66,12 @@ class Running {
 Result<FileDescriptor> InputOf(const ProgramCall& call) {
   if (!call.input_path.empty()) {
     FileDescriptor file(open(call.input_path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.is_open()) return ErrnoStatus("cannot read", call.input_path);
+    if (!file.is_open()) return ErrnoStatus("read", call.input_path);
     return file;
   }
   if (call.input.empty()) return FileDescriptor();
   FileDescriptor memory(memfd_create("tune", MFD_CLOEXEC));
-  if (!memory.is_open()) return ErrnoStatus("cannot write", "what a program reads");
+  if (!memory.is_open()) return ErrnoStatus("write", "what a program reads");
   TUNE_RETURN_IF_ERROR(WriteAll(memory.get(), std::as_bytes(std::span(call.input)), "memory"));
   lseek(memory.get(), 0, SEEK_SET);
   return memory;

@@ -167,7 +167,7 @@ Result<std::string> ClusterState::KeepToken(const std::string& token) const {
   {
     FileDescriptor file(
         open((path + ".new").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!file.is_open()) return ErrnoStatus("cannot write", path);
+    if (!file.is_open()) return ErrnoStatus("write", path);
     TUNE_RETURN_IF_ERROR(WriteAll(file.get(), std::as_bytes(std::span(token)), path));
   }
   TUNE_RETURN_IF_ERROR(RenameSynced(path + ".new", path));
@@ -198,9 +198,9 @@ std::vector<std::unique_ptr<Engine>> MakeEngines(const ClusterSpec& cluster,
 
 Result<FileDescriptor> LockClusterFile(const std::string& path) {
   FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open()) return ErrnoStatus("cannot read", path);
+  if (!file.is_open()) return ErrnoStatus("read", path);
   if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
-  if (errno != EWOULDBLOCK) return ErrnoStatus("cannot lock", path);
+  if (errno != EWOULDBLOCK) return ErrnoStatus("lock", path);
   return FailedPrecondition(path + ": " + kAnotherHeadHasIt + "; tune cluster status shows it");
 }
 

@@ -413,7 +413,7 @@ class Backup {
   // The database last: where it is, all is.
   Status Publish() const {
     const FileDescriptor fd(open(partial_.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.is_open() || syncfs(fd.get()) != 0) return ErrnoStatus("cannot sync", partial_);
+    if (!fd.is_open() || syncfs(fd.get()) != 0) return ErrnoStatus("sync", partial_);
     std::error_code error;
     const bool has_artifacts = HasArtifacts();
     if (has_artifacts) TUNE_RETURN_IF_ERROR(Rename(partial_dir_, target_dir_));
@@ -434,7 +434,7 @@ class Backup {
       return OkStatus();
     }
     if (errno == EEXIST) return InvalidArgument(to + ": is there already; name another file");
-    return ErrnoStatus("cannot name", to);
+    return ErrnoStatus("name", to);
   }
 
   const BackupOptions& options_;

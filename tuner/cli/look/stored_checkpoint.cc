@@ -23,7 +23,7 @@ Status BringStored(const std::string& url, const std::string& parent, const std:
 
 Result<StoredHere> StoredHere::Of(const std::string& url, const std::string& copy) {
   std::string folder = (TemporaryFolderPath() / "tune-checkpoint-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) return ErrnoStatus("cannot make", folder);
+  if (mkdtemp(folder.data()) == nullptr) return ErrnoStatus("make", folder);
   StoredHere here(folder);
   const Status brought = BringStored(url, folder, "checkpoint");
   if (brought.ok()) return here;
