@@ -3,21 +3,39 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <optional>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "tests/tuner/temp_folder.h"
 #include "tests/tuner/tuner_parts.h"
 #include "tuner/cli/head/cluster_state.h"
+#include "tuner/engines/cluster_file.h"
 #include "tuner/engines/pool_book.h"
 #include "tuner/sqlite/writer_lock.h"
+
+namespace {
+std::vector<std::string>* synced = nullptr;  // Paths.
+}
+
+// In place of the C library's.
+extern "C" int fsync(int fd) {
+  if (synced != nullptr) {
+    synced->push_back(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd)));
+  }
+  return static_cast<int>(syscall(SYS_fsync, fd));
+}
 
 namespace tune {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -55,6 +73,22 @@ class ClusterRunTest : public ::testing::Test {
   RunOptions options_;
   std::optional<WriterLock> lock_;
 };
+
+// After a power loss an empty token would let no worker join.
+TEST_F(ClusterRunTest, TheTokenIsOnTheDiskBeforeItHasItsName) {
+  const auto cluster = ReadClusterFile(options_.cluster_path);
+  ASSERT_TRUE(cluster.ok()) << cluster.status().message();
+  std::filesystem::create_directories(folder_ / "tune.artifacts");
+  const auto state = ClusterState::OpenOrMake(folder_ / "tune.artifacts", *cluster);
+  ASSERT_TRUE(state.ok()) << state.status().message();
+  std::vector<std::string> paths;
+  synced = &paths;
+  const auto kept = state->KeepToken("secret");
+  synced = nullptr;
+  ASSERT_TRUE(kept.ok()) << kept.status().message();
+  EXPECT_THAT(paths, ElementsAre(*kept + ".new", state->folder()));
+  EXPECT_EQ(ReadText(*kept), "secret");
+}
 
 TEST_F(ClusterRunTest, AClusterThatItBeganGoesDownThoughACommandHeldTheDatabaseForAMoment) {
   EXPECT_THAT(Run(1), HasSubstr("the cluster lab is down"));

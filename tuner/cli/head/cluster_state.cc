@@ -169,6 +169,7 @@ Result<std::string> ClusterState::KeepToken(const std::string& token) const {
         open((path + ".new").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!file.is_open()) return ErrnoStatus("write", path);
     TUNE_RETURN_IF_ERROR(WriteAll(file.get(), std::as_bytes(std::span(token)), path));
+    if (fsync(file.get()) != 0) return ErrnoStatus("sync", path);
   }
   TUNE_RETURN_IF_ERROR(RenameSynced(path + ".new", path));
   return path;
