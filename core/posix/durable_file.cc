@@ -75,12 +75,36 @@ Result<std::string> ReadFile(const std::string& path, uint64_t bytes_max) {
   return contents;
 }
 
+namespace {
+
+Status WriteSynced(const FileDescriptor& file, std::string_view text, const std::string& path) {
+  TUNE_RETURN_IF_ERROR(WriteAll(file.get(), std::as_bytes(std::span(text)), path));
+  return ::fsync(file.get()) == 0 ? OkStatus() : ErrnoStatus("sync", path);
+}
+
+}  // namespace
+
 Status WriteFileSynced(const std::string& path, std::string_view text) {
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!file.is_open()) return ErrnoStatus("create", path);
-  TUNE_RETURN_IF_ERROR(WriteAll(file.get(), std::as_bytes(std::span(text)), path));
-  if (::fsync(file.get()) != 0) return ErrnoStatus("sync", path);
-  return OkStatus();
+  return WriteSynced(file, text, path);
+}
+
+Status ReplaceFileSynced(const std::string& path, std::string_view text) {
+  std::string part = path + ".part";
+  const auto create = [&part] {
+    return FileDescriptor(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  };
+  FileDescriptor file = create();
+  for (int i = 2; !file.is_open() && errno == EEXIST; ++i) {
+    part = path + ".part-" + std::to_string(i);
+    file = create();
+  }
+  if (!file.is_open()) return ErrnoStatus("create", part);
+  Status written = WriteSynced(file, text, part);
+  if (written.ok()) written = RenameSynced(part, path);
+  if (!written.ok()) ::unlink(part.c_str());
+  return written;
 }
 
 namespace {

@@ -22,6 +22,10 @@ Result<std::string> ReadFile(const std::string& path, uint64_t bytes_max);
 // Creates or replaces the file's contents and syncs it.
 Status WriteFileSynced(const std::string& path, std::string_view text);
 
+// The same, but there is always the old file or the whole new one: it is written beside it first,
+// as `path`.part or, where somebody else's file has that name, as `path`.part-2, .part-3, ...
+Status ReplaceFileSynced(const std::string& path, std::string_view text);
+
 // Creates or replaces `to` with the contents of the regular file `from`, without going through our
 // memory where the file system can, holes as holes; and syncs it, or leaves that to the caller. A
 // program stays one that may be run.

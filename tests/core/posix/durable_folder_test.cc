@@ -309,6 +309,34 @@ TEST_F(DurableFolderTest, ManyFilesThatAreCopiedAreSyncedTogetherBeforeTheFolder
       << "a write that failed is told";
 }
 
+TEST_F(DurableFolderTest, AFileIsReplacedAsAWholeAndNoFileOfAnotherNameWithIt) {
+  const std::string path = root_ + "/report.html";
+  ASSERT_TRUE(WriteFileSynced(path, "old").ok());
+  ASSERT_TRUE(WriteFileSynced(path + ".part", "of a person").ok());
+  watch = &watched_;
+  const Status replaced = ReplaceFileSynced(path, "new");
+  watch = nullptr;
+  ASSERT_TRUE(replaced.ok()) << replaced.message();
+  EXPECT_EQ(Text(path), "new");
+  EXPECT_EQ(Text(path + ".part"), "of a person");
+  EXPECT_THAT(Names(root_), ElementsAre("report.html", "report.html.part"));
+  std::vector<std::string> calls;
+  for (const Call& call : watched_.calls) calls.push_back(call.what + " " + call.path);
+  EXPECT_THAT(calls, ElementsAre("write " + path + ".part-2", "fsync " + path + ".part-2",
+                                 "rename " + path + ".part-2", "fsync " + root_));
+
+  for (int fail_at = 0; fail_at < 3; ++fail_at) {
+    watched_.calls.clear();
+    watched_.fail_at = fail_at;
+    watch = &watched_;
+    const Status failed = ReplaceFileSynced(path, "newer");
+    watch = nullptr;
+    EXPECT_FALSE(failed.ok()) << fail_at;
+    EXPECT_EQ(Text(path), "new") << fail_at;
+    EXPECT_THAT(Names(root_), ElementsAre("report.html", "report.html.part")) << fail_at;
+  }
+}
+
 TEST_F(DurableFolderTest, CopiesHolesAsHoles) {
   constexpr off_t kBytes = 64 << 20;
   const std::string from = root_ + "/sparse";

@@ -104,14 +104,7 @@ Status ImportCommand(const ImportOptions& options, std::ostream& out, std::ostre
   if (fs::exists(options.out, error)) {
     return InvalidArgument("--out: " + options.out + " is there already, and is not replaced");
   }
-  // A disk may be full: what stands there is whole.
-  const std::string partial = options.out + ".partial";
-  Status written = WriteFileSynced(partial, space);
-  if (written.ok()) written = RenameSynced(partial, options.out);
-  if (!written.ok()) {
-    fs::remove(partial, error);
-    return written;
-  }
+  TUNE_RETURN_IF_ERROR(ReplaceFileSynced(options.out, space));
   err << options.out << " is written: see to its command and metrics, then tune plan "
       << options.out << "\n";
   return OkStatus();

@@ -40,12 +40,7 @@ Status MayReplace(const std::string& path, std::string_view beginning) {
 
 Status ReplaceOwnFile(const std::string& path, std::string_view text, std::string_view beginning) {
   TUNE_RETURN_IF_ERROR(MayReplace(path, beginning));
-  const std::string part = path + ".part";
-  Status written = WriteFileSynced(part, text);
-  if (written.ok()) written = RenameSynced(part, path);
-  std::error_code error;
-  if (!written.ok()) fs::remove(part, error);
-  return written;
+  return ReplaceFileSynced(path, text);
 }
 
 }  // namespace tune
