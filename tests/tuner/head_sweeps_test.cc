@@ -67,6 +67,25 @@ TEST_F(HeadSweepsTest, AnInterruptedSweepKeepsItsPackageHoweverManyOthersEnd) {
   EXPECT_TRUE(IsOpen("s"));
 }
 
+TEST_F(HeadSweepsTest, ASweepOfAnotherBuildKeepsItsPackageHoweverManyOthersEnd) {
+  SubmitWithPackage("s", "first");
+  life_.reset();
+  {
+    const auto database = Database::Open(db_path_, Access::kWrite);
+    ASSERT_TRUE(database.ok());
+    ASSERT_TRUE((*database)->Execute("UPDATE experiment_rows SET decision_version = 99").ok());
+  }
+  Begin();
+  ASSERT_FALSE(IsOpen("s")) << "it stays closed";
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "other" + std::to_string(i);
+    SubmitWithPackage(name, name);
+    Take(name, StopRequested{std::nullopt, true});
+  }
+  EXPECT_TRUE(fs::exists(artifacts_dir_ + "/packages/first"));
+  EXPECT_FALSE(fs::exists(artifacts_dir_ + "/packages/other0"));
+}
+
 TEST_F(HeadSweepsTest, ASweepThatEndsLastKeepsItsPackageHoweverLongAgoItCame) {
   const std::string packages = artifacts_dir_ + "/packages";
   SubmitWithPackage("s", "first");

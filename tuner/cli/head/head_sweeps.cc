@@ -114,11 +114,20 @@ Status HeadSweeps::TakeUp(const TakenUp& taken) {
     for (HeadEvent& event : FirstOf(experiment, *last_step)) events.push_back(std::move(event));
     TUNE_RETURN_IF_ERROR(parts_.tuner.Take(events));
   }
+  NoteClosed(experiments);
   TUNE_RETURN_IF_ERROR(emptying_.GoOn(parts_.db_path));
   if (!names_.empty()) {
     LogOfHead("going on with " + Counted(static_cast<int64_t>(names_.size()), "sweep"));
   }
   return OkStatus();
+}
+
+void HeadSweeps::NoteClosed(const std::vector<StoredExperiment>& experiments) {
+  for (const StoredExperiment& experiment : experiments) {
+    if (experiment.status != ExperimentStatus::kRunning || names_.contains(experiment.id)) continue;
+    const Result<Provenance> provenance = DecodeProvenance(experiment.provenance);
+    if (provenance.ok()) closed_packages_.insert(provenance->package.sha256);
+  }
 }
 
 Status HeadSweeps::CheckNew(const std::string& name, const ExperimentSpec& spec) const {
@@ -356,6 +365,7 @@ void HeadSweeps::Leave(const EndOfExperiment& end) {
 // Those of sweeps that are over may be wanted again, by a resume; not all of them for ever.
 void HeadSweeps::TrimPackages() {
   std::set<std::string> needed = interrupted_.Packages();
+  needed.insert(closed_packages_.begin(), closed_packages_.end());
   for (const auto& [id, hash] : packages_) needed.insert(hash);
   TrimKeptPackages(PackagesDirOf(parts_.db_path), needed, kPackagesOfEndedMax);
 }

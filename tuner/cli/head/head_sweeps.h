@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,8 @@ class HeadSweeps final : public HeadDuties {
   Result<std::shared_ptr<const PackageSource>> PackageOf(const ExperimentSpec& spec,
                                                          const Provenance& provenance) const;
   void NoteSubmitted(const StoredExperiment& experiment);
+  // Of those that the last life left running.
+  void NoteClosed(const std::vector<StoredExperiment>& experiments);
   Status LookAtInterrupted();
   void NoteInterrupted(ExperimentId id);
   // What a sweep that is taken up is told before its first step. It is given up where no worker
@@ -109,6 +112,8 @@ class HeadSweeps final : public HeadDuties {
   const std::string artifacts_dir_;
   std::map<std::string, std::string> submitted_;  // Names of all sweeps, by their submissions.
   InterruptedSweeps interrupted_;
+  // Hashes, of sweeps that stay closed: a build that can read them goes on with them.
+  std::set<std::string> closed_packages_;
   EmptyingStorages emptying_;  // Of deleted sweeps.
   FolderRemover folders_;      // Of these, and of those that are over.
   Instant ended_due_;          // When those that are over are looked at.
