@@ -4,16 +4,22 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <iterator>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "core/posix/real_clock.h"
 #include "tests/tuner/head_sweeps_world.h"
 #include "tests/tuner/sample_sweep.h"
+#include "tuner/cli/run/control_desk.h"
+#include "tuner/control/control_client.h"
 
 namespace tune {
 namespace {
@@ -261,6 +267,39 @@ TEST(FolderRemover, NothingGoesOfAnEndedSweepOnceItIsLeftAlone) {
   }
   EXPECT_TRUE(fs::exists(unfinished));
   EXPECT_THAT(folders.TakeLines(), IsEmpty());
+}
+
+// What may leave the store unable to sync ends the head, as at a commit: it goes on in a next life.
+TEST_F(HeadSweepsTest, AChangeThatCannotBeRecordedForADiskThatFailsEndsTheHead) {
+  Submit("s");
+  {
+    const auto database = Database::Open(db_path_, Access::kWrite);
+    ASSERT_TRUE(database.ok());
+    const Status refuses = (*database)->Execute(
+        "CREATE TRIGGER fails BEFORE INSERT ON change_rows"
+        " BEGIN SELECT RAISE(ABORT, 'the disk fails'); END");
+    ASSERT_TRUE(refuses.ok()) << refuses.message();
+  }
+  ControlDesk desk(artifacts_dir_, {life_->controller, life_->tuner, life_->queue, clock_,
+                                    *life_->doors, *life_->store, &sweeps()});
+  ASSERT_TRUE(desk.status().ok()) << desk.status().message();
+  ControlRequest request;
+  request.verb = ControlVerb::kPause;
+  request.tuner = getpid();
+  request.sweep = "s";
+  std::atomic<bool> is_answered = false;
+  std::jthread asks([&] {
+    const RealClock clock;
+    const auto answer = AskTuner(artifacts_dir_, request, clock, Seconds(60));
+    EXPECT_THAT(answer.ok() ? answer->status.message() : "no answer", HasSubstr("the disk fails"));
+    is_answered = true;
+  });
+  Status served;
+  while (served.ok() && !is_answered) served = desk.Serve();
+  EXPECT_EQ(served.code(), StatusCode::kInternal) << served.message();
+  while (!is_answered) {
+    (void)desk.Serve();  // Its answer may still be on its way.
+  }
 }
 
 TEST_F(HeadSweepsTest, NoNewSweepHasTheNameOfAThingOfTheHeads) {

@@ -85,7 +85,8 @@ Status ControlDesk::ServeOne(const ControlServer::Arrival& arrival) {
       may.ok() ? Record(request) : Result<std::optional<int64_t>>(may);
   if (!record.ok()) {
     server_->Answer(arrival.client, {record.status(), {}});
-    return OkStatus();
+    // The store can make nothing durable any more.
+    return record.status().code() == StatusCode::kInternal ? record.status() : OkStatus();
   }
   is_refused_ = false;
   const Status served = ServeAllowed(arrival);
