@@ -377,6 +377,7 @@ TEST(Tidy, PathsNamedInDocumentsExist) {
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(Root()) / "docs")) {
     if (entry.path().extension() == ".md") documents.push_back(entry.path());
   }
+  size_t count = 0;
   for (const fs::path& document : documents) {
     std::ifstream in(document);
     std::stringstream text;
@@ -385,8 +386,10 @@ TEST(Tidy, PathsNamedInDocumentsExist) {
     for (std::sregex_iterator it(content.begin(), content.end(), path), end; it != end; ++it) {
       EXPECT_TRUE(fs::exists(fs::path(Root()) / (*it)[1].str()))
           << document.filename() << " names " << (*it)[1];
+      ++count;
     }
   }
+  EXPECT_GT(count, 100u) << "the documents are read otherwise than they are written";
 }
 
 }  // namespace

@@ -136,6 +136,7 @@ class Restored(LightningCase):
                     scheduler="plateau", callbacks=callbacks, val_check_interval=0.5, max_epochs=3
                 )
             )
+            self.assertTrue(alone.saved)
             self.assertTrue(all(iteration % 2 == 0 for iteration in alone.saved), alone.saved)
 
     def test_with_validation_every_other_epoch(self):
