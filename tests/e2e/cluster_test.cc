@@ -122,6 +122,27 @@ TEST_F(ClusterTest, InterruptedRunTakesItsClusterDownAndItsSweepGoesOnWithTheNex
   WaitForRows(folder_, "select from_iteration >= 3 from attempts where outcome = 'running'", {"1"});
 }
 
+TEST_F(ClusterTest, ClusterOfTwoRunsStaysUpUntilBothSweepsAreOver) {
+  cloud_.WriteFile("    max: 2\n");
+  folder_.Write("space.yaml",
+                CurveSweep("    iterations: 100000\n    seconds: 0.05\n", "samples: 1\n"));
+  const auto run = [this](const std::string& name) {
+    return std::vector<std::string>{"run",          "space.yaml", "--cluster",
+                                    "cluster.yaml", "--name",     name};
+  };
+  Program a(folder_, "tune", run("a"));
+  ASSERT_TRUE(a.WaitForText("attached to a"));
+  Program b(folder_, "tune", run("b"));
+  ASSERT_TRUE(b.WaitForText("attached to b"));
+  ASSERT_TRUE(Succeeded(Tune({"stop", "a", "--now"})));
+  EXPECT_THAT(a.Wait().err, HasSubstr("the sweep b is not over"));
+  EXPECT_TRUE(Succeeded(Tune({"cluster", "status"})));
+  ASSERT_TRUE(Succeeded(Tune({"stop", "b", "--now"})));
+  EXPECT_THAT(b.Wait().err, HasSubstr("the cluster test is down"));
+  EXPECT_THAT(cloud_.Machines(), IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "tune.db.lock"));
+}
+
 TEST_F(ClusterTest, UpWaitsForTheMinimumAndShowsEachRequest) {
   cloud_.WriteFile("    min: 2\n    max: 3\n");
   const ProgramResult up = Tune({"cluster", "up"});

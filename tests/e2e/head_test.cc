@@ -290,6 +290,17 @@ TEST(Head, WhoIsAttachedIsToldWhyNothingRuns) {
   EXPECT_TRUE(attached.WaitForText("large waits: can run on no worker that is there"));
 }
 
+TEST(Head, WhoIsAttachedIsToldThatNoHeadRunsTheSweep) {
+  TestFolder folder;
+  const auto head = StartHead(folder, {"--cpus", "1", "--listen", FreePlace()});
+  ASSERT_TRUE(Succeeded(Submit(folder, "large", kEndless + "resources: {cpu: 64}\n")));
+  Program attached(folder, "tune", {"attach", "large"});
+  ASSERT_TRUE(attached.WaitForText("attached to large"));
+  head->Signal(SIGTERM);
+  head->Wait();
+  EXPECT_TRUE(attached.WaitForText("large waits: no head runs it"));
+}
+
 TEST(Head, TakesUpWhatATunerOfOneSweepLeft) {
   TestFolder folder;
   {

@@ -18,7 +18,7 @@ tune::FuzzStart tune::StartOfFuzz() {
        R"({"tuner": 1, "sweep": "a", "set": {"settings": ["limits.max_concurrent=4"]}})",
        R"({"tuner": 1, "sweep": "a", "submit": {"seed": "7", "spec": {"metric": "v"},
                "provenance": {}, "base_dir": "/home", "package": {"sha256": "ab", "bytes": 9}}})",
-       R"({"tuner": 1, "sweep": "a", "cluster_down": {"now": true}})",
+       R"({"tuner": 1, "sweep": "a", "cluster_down": {"now": true, "alone_with": "b"}})",
        R"({"tuner": 1, "sweep": "a", "cluster_set": {"file": "/a", "document": {"pools": {}}}})",
        R"({"ok": ["trial 3 pauses at its next report", "b"]})",
        R"({"error": "food11 has no trial 99", "code": "not_found"})"},

@@ -51,12 +51,15 @@ std::vector<ControlRequest> Samples() {
   cluster.verb = ControlVerb::kClusterSet;
   cluster.file = "/home/ada/lab.yaml";
   cluster.document = "{\"pools\":{}}";
+  ControlRequest down = state;
+  down.verb = ControlVerb::kClusterDown;
+  down.alone_with = "größe";
   ControlRequest by_user = stop;
   by_user.by = Asker{"ada \"x\"", false};
   ControlRequest by_page = stop;
   by_page.by = Asker{"", true};
-  return {pause, pause_all, unpause, stop,    set,     drain,
-          state, note,      submit,  cluster, by_user, by_page};
+  return {pause, pause_all, unpause, stop, set,     drain,  state,
+          note,  submit,    cluster, down, by_user, by_page};
 }
 
 TEST(ControlRequest, ComesBackAsItWasWritten) {
@@ -103,6 +106,8 @@ TEST(ControlRequest, WhatIsWrongIsNamed) {
       {R"({"tuner": 1, "sweep": "a", "stop": {"trial": 1e30}})", "trial"},
       {R"({"tuner": 1, "sweep": "a", "stop": {"now": 1}})", "now: read 1"},
       {R"({"tuner": 1, "sweep": "a", "unpause": {"now": true}})", "unknown key 'now'"},
+      {R"({"tuner": 1, "sweep": "a", "cluster_down": {"alone_with": 3}})", "alone_with: read 3"},
+      {R"({"tuner": 1, "sweep": "a", "stop": {"alone_with": "b"}})", "unknown key 'alone_with'"},
       {R"({"tuner": 1, "sweep": "a", "set": {}})", "settings are missing"},
       {R"({"tuner": 1, "sweep": "a", "set": {"settings": "a=1"}})", "settings: read 'a=1'"},
       {R"({"tuner": 1, "sweep": "a", "set": {"settings": [1]}})", "settings: read 1"},

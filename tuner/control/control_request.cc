@@ -141,6 +141,11 @@ Status ReadArgument(const MapEntry& argument, ControlRequest& request) {
   } else if (argument.key == "now" && takes_now) {
     if (!argument.value.is_bool()) return Unexpected("now", argument.value, "true or false");
     request.now = argument.value.AsBool();
+  } else if (argument.key == "alone_with" && request.verb == ControlVerb::kClusterDown) {
+    if (!argument.value.is_string()) {
+      return Unexpected("alone_with", argument.value, "a sweep's name");
+    }
+    request.alone_with = argument.value.AsString();
   } else if (argument.key == "settings" && is_set) {
     if (!argument.value.is_list()) return Unexpected("settings", argument.value, "a list");
     for (const Value& setting : argument.value.AsList()) {
@@ -329,6 +334,7 @@ std::string EncodeRequest(const ControlRequest& request) {
   }
   if (request.trial) arguments.Set("trial", request.trial->value);
   if (request.now) arguments.Set("now", true);
+  if (request.alone_with) arguments.Set("alone_with", *request.alone_with);
   if (request.samples) arguments.Set("samples", *request.samples);
   if (request.errored) arguments.Set("errored", true);
   if (request.verb == ControlVerb::kSet) {

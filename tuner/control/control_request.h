@@ -16,9 +16,11 @@
 // lines of tuner/queue_lines.h, whatever `sweep` is. resume {samples, errored} goes on with a sweep
 // that does not run, delete {} removes its rows.
 //
-// cluster {} is answered with a line of tuner/cli/head/cluster_lines.h, cluster_down {now} lets its
-// workers go: all of them, and no new ones come. cluster_set {file, document} applies what differs
-// in the cluster file, or is refused; behind the line of cluster it tells what was changed.
+// cluster {} is answered with a line of tuner/cli/head/cluster_lines.h, cluster_down {now,
+// alone_with} lets its workers go: all of them, and no new ones come. With alone_with, a sweep's
+// name or "", it is refused while any other sweep is open. cluster_set {file, document} applies
+// what differs in the cluster file, or is refused; behind the line of cluster it tells what was
+// changed.
 //
 // "by": {"name": "ada", "role": "user"} stands beside the verb where somebody asks by a key of the
 // page (Asker). The socket is open to the tuner's own user alone, so what says it is our program.
@@ -115,6 +117,8 @@ struct ControlRequest {
   std::string file = {};                // kClusterSet: the cluster file's absolute path.
   std::string document = {};            // kClusterSet: what it says, as JSON.
   std::optional<Asker> by = {};         // Nothing: the tuner's own user.
+  // kClusterDown: refused while a sweep other than this one is open. Nothing: whatever is open.
+  std::optional<std::string> alone_with = {};
 
   friend bool operator==(const ControlRequest&, const ControlRequest&) = default;
 };

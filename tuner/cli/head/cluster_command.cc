@@ -57,6 +57,7 @@ class ClusterTalk {
   Result<Value> FindOrStartHead();
   Status CheckIsOurs(const Value& state) const;
   int GiveUp(const std::string& what, const Value& state);
+  int StayUp(const Status& why);
   int EndHead();
   int DownWithoutHead() { return GiveBackLeftovers(options_, cluster_, clock_, wait_, out_, err_); }
 
@@ -86,6 +87,7 @@ Result<Value> ClusterTalk::Ask(ControlVerb verb) {
   request.tuner = holder->pid;
   request.sweep = "all";
   request.now = verb == ControlVerb::kClusterDown && options_.now;
+  if (verb == ControlVerb::kClusterDown) request.alone_with = options_.alone_with;
   if (verb == ControlVerb::kClusterSet) {
     request.file = cluster_.path;
     request.document = ToJson(cluster_.document);
@@ -205,6 +207,9 @@ int ClusterTalk::Down() {
   if (state.ok()) {
     if (const Status ours = CheckIsOurs(*state); !ours.ok()) return Complain(ours, err_);
     state = Ask(ControlVerb::kClusterDown);
+    if (options_.alone_with && state.status().code() == StatusCode::kFailedPrecondition) {
+      return StayUp(state.status());
+    }
   }
   const Instant begun = clock_.Now();
   for (;;) {
@@ -229,6 +234,14 @@ int ClusterTalk::Down() {
     if (!wait_(kClusterLooksEvery)) return kClusterLeft;
     state = Ask(ControlVerb::kCluster);
   }
+}
+
+int ClusterTalk::StayUp(const Status& why) {
+  if (options_.stays_up != nullptr) *options_.stays_up = true;
+  err_ << "the cluster " << cluster_.name << " stays up: " << PrintableLines(why.message())
+       << "; the last tune run on it takes it down, or tune cluster down " << options_.path
+       << " does" << std::endl;
+  return 0;
 }
 
 int ClusterTalk::EndHead() {

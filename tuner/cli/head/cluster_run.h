@@ -13,9 +13,11 @@
 
 namespace tune {
 
-// A cluster that was up before stays up. Returns the sweep's exit status; that of `tune cluster
-// down` where the sweep went well and that did not; 130 where `wait` says so: the sweep is then
-// interrupted, and goes on when the cluster is up again.
+// A cluster that was up before stays up. One that a `tune run` brought up goes down with the last
+// `tune run` on it: it stays up while a sweep other than this one is open. Returns the sweep's exit
+// status; that of `tune cluster down` where the sweep went well and that did not; 130 where `wait`
+// says so: where the cluster goes down the sweep is interrupted, and goes on when the cluster is up
+// again.
 int RunOnCluster(const RunOptions& options, const Clock& clock, const WaitFunction& wait,
                  LiveScreen& screen, std::ostream& out, std::ostream& err);
 

@@ -45,6 +45,7 @@ class HeadPools final : public ClusterDuties {
   // written down: nothing is asked of engines until it can.
   Status Look();
   void Close(bool at_once) override { book_->Close(at_once); }
+  bool is_closing() const override { return book_->is_closing(); }
   Result<std::vector<std::string>> Change(const std::string& file,
                                           const std::string& document) override;
   // For tune cluster (cluster_lines.h).

@@ -58,7 +58,8 @@ class Watch {
     TUNE_ASSIGN_OR_RETURN(look.snapshot, snapshots_->Read(*database, sweep, now));
     TUNE_ASSIGN_OR_RETURN(look.ended, snapshots_->ReadEnded(*database, sweep));
     if (is_running) {
-      if (look.snapshot.running.empty()) look.waits = WhyNothingRuns(sweep, may_go_on);
+      const bool has_head = holder && holder->is_head;
+      if (look.snapshot.running.empty()) look.waits = WhyNothingRuns(sweep, may_go_on, has_head);
       return look;
     }
     TUNE_ASSIGN_OR_RETURN(look.summary, snapshots_->ReadSummary(*database, sweep, now));
@@ -68,8 +69,12 @@ class Watch {
   const std::string& name() const { return name_; }
 
  private:
-  std::string WhyNothingRuns(const FoundSweep& sweep, bool is_tried_again) const {
-    if (is_tried_again) {
+  std::string WhyNothingRuns(const FoundSweep& sweep, bool may_go_on, bool has_head) const {
+    if (may_go_on && !has_head) {
+      return "no head runs it; tune head goes on with it, or tune cluster up where it ran on a "
+             "cluster";
+    }
+    if (may_go_on) {
       return "it was interrupted, as the head's log says why; the head tries again each minute";
     }
     return WhyItWaits(options_.db_path, sweep.name, clock_);

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/json.h"
 #include "tuner/cli/look/stored_changes.h"
 #include "tuner/control/asker.h"
@@ -205,6 +206,12 @@ Status ControlDesk::Submit(const ControlServer::Arrival& arrival) {
            {FailedPrecondition("a tuner of one sweep takes no other one; tune head does"), {}});
     return OkStatus();
   }
+  if (parts_.cluster != nullptr && parts_.cluster->is_closing()) {
+    Answer(
+        arrival.client,
+        {FailedPrecondition("the cluster goes down; submit it when the cluster is up again"), {}});
+    return OkStatus();
+  }
   const Result<Submission> signed_by = SignedBy(arrival.request);
   const Result<HeadDuties::Submitted> submitted =
       signed_by.ok() ? parts_.head->Submit(arrival.request.sweep, *signed_by)
@@ -230,6 +237,9 @@ ControlAnswer ControlDesk::TellCluster(const ControlRequest& request) {
             {}};
   }
   if (request.verb == ControlVerb::kClusterDown) {
+    if (request.alone_with) {
+      if (const Status alone = CheckAlone(*request.alone_with); !alone.ok()) return {alone, {}};
+    }
     parts_.cluster->Close(request.now);
     lines_.push_back(std::string("tune cluster down: all workers are let go") +
                      (request.now ? ", now" : ""));
@@ -245,6 +255,21 @@ ControlAnswer ControlDesk::TellCluster(const ControlRequest& request) {
   std::vector<std::string> answer = {parts_.cluster->Describe()};
   answer.insert(answer.end(), changes.begin(), changes.end());
   return {OkStatus(), std::move(answer)};
+}
+
+Status ControlDesk::CheckAlone(const std::string& sweep) const {
+  std::string first;
+  int64_t others = 0;
+  for (const auto& [id, open] : parts_.controller.sweeps()) {
+    const std::string& name = open.sweep.options().name;
+    if (name == sweep) continue;
+    if (first.empty()) first = name;
+    ++others;
+  }
+  if (others == 0) return OkStatus();
+  if (others == 1) return FailedPrecondition("the sweep " + first + " is not over");
+  return FailedPrecondition("the sweep " + first + " and " + Counted(others - 1, "other sweep") +
+                            " are not over");
 }
 
 // Of any sweep of the database, and no step of its own: no decision depends on it.

@@ -51,6 +51,7 @@ class ClusterDuties {
                                                   const std::string& document) = 0;
   // All workers are let go, and no new ones come.
   virtual void Close(bool at_once) = 0;
+  virtual bool is_closing() const = 0;
 };
 
 class ControlDesk {
@@ -87,6 +88,8 @@ class ControlDesk {
   Status Take(const ControlServer::Arrival& arrival, ExperimentId id, Result<ControlPlan> plan);
   Status Submit(const ControlServer::Arrival& arrival);
   ControlAnswer TellCluster(const ControlRequest& request);
+  // kFailedPrecondition names a sweep other than `sweep` that is open.
+  Status CheckAlone(const std::string& sweep) const;
   ControlAnswer Label(const ControlRequest& request);
   ControlAnswer DoAtRest(const ControlRequest& request);
   ControlAnswer OnceDurable(ControlAnswer answer) const;
