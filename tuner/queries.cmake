@@ -33,6 +33,7 @@ tune_library(tune_queries
     ${CMAKE_CURRENT_LIST_DIR}/cli/look/stored_importance.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/look/stored_snapshot.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/words/styled_text.cc
+    ${CMAKE_CURRENT_LIST_DIR}/cli/look/sweep_listing.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/look/sweep_lookup.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/words/text_table.cc
     ${CMAKE_CURRENT_LIST_DIR}/cli/words/time_left.cc

@@ -20,6 +20,7 @@
 #include "tests/tuner/sample_sweep.h"
 #include "tuner/cli/run/control_desk.h"
 #include "tuner/control/control_client.h"
+#include "tuner/sqlite/database.h"
 
 namespace tune {
 namespace {
@@ -355,6 +356,51 @@ TEST_F(HeadSweepsTest, ASweepThatWasGivenUpAndIsStoppedStaysSo) {
   ASSERT_TRUE(Ask(ControlVerb::kStop, "s").ok());
   LookAfter(Seconds(61));
   EXPECT_FALSE(IsOpen("s"));
+}
+
+// A sweep that begins when `first` is over.
+std::string SpecAfter(const std::string& first) {
+  std::string spec = kHeadSweepSpec;
+  spec.insert(spec.rfind('}'), R"(, "after": [")" + first + "\"]");
+  return spec;
+}
+
+TEST_F(HeadSweepsTest, ASweepThatFollowsOneThatIsStoppedWhileItDoesNotRunIsStopped) {
+  Submit("first");
+  Submit("second", SpecAfter("first"));
+  Interrupt("first");
+  LookAfter({});
+  LeaveEnded();
+  EXPECT_TRUE(IsOpen("second")) << "the first one is to be tried again";
+  ASSERT_TRUE(Ask(ControlVerb::kStop, "first").ok());
+  LookAfter({});
+  LeaveEnded();
+  EXPECT_FALSE(IsOpen("second"));
+}
+
+// Beside many others each of them would cost the head's thread a look at the database.
+TEST_F(HeadSweepsTest, OnlyTheEndOfASweepThatItFollowsMakesASweepBeLookedAt) {
+  Submit("first");
+  Submit("second", SpecAfter("first"));
+  Submit("other");
+  Interrupt("first");
+  LookAfter({});
+  const auto is_paused = [&] { return life_->controller.At(Find("second")).sweep.is_paused(); };
+  ASSERT_TRUE(is_paused());
+  {
+    const auto database = Database::Open(db_path_, Access::kWrite);
+    ASSERT_TRUE(database.ok()) << database.status().message();
+    ASSERT_TRUE((*database)
+                    ->Run("UPDATE experiment_rows SET status = 'FINISHED' WHERE name = 'first'")
+                    .ok());
+  }
+  Take("other", StopRequested{std::nullopt, true});
+  LookAfter({});
+  EXPECT_TRUE(is_paused()) << "the other one's end is not the first one's";
+  ASSERT_TRUE(Ask(ControlVerb::kDelete, "first").ok());
+  LookAfter({});
+  LeaveEnded();
+  EXPECT_FALSE(IsOpen("second")) << "the first one is gone";
 }
 
 TEST(InterruptedSweeps, SayOnceWhyOneCannotGoOn) {

@@ -64,6 +64,26 @@ TEST_F(StoredSnapshotTest, ShowsWhatTheTunersOwnTerminalWould) {
                 "     3         1         0.5         0.5      35.0 s  local"}));
 }
 
+// Only its own row is read.
+TEST_F(StoredSnapshotTest, ASweepIsFoundByItsNameWithAllThatTheListHasOfIt) {
+  WriteSampleSweep(*store_, "later");
+  ASSERT_TRUE(store_->Label("sweep", {"the first", {{"team", "vision"}}, {}}).ok());
+  ASSERT_TRUE(store_->Label("later", {"the second", {}, {}}).ok());
+  const auto database = Open();
+  const FoundSweep found = Find(*database);
+  EXPECT_EQ(found.id, 1);
+  EXPECT_EQ(found.labels.note, "the first");
+  EXPECT_EQ(found.labels.tags, (Tags{{"team", "vision"}}));
+  const auto latest = FindSweep(*database, "");
+  ASSERT_TRUE(latest.ok()) << latest.status().message();
+  EXPECT_EQ(latest->name, "later");
+  EXPECT_EQ(latest->labels.note, "the second");
+  const auto none = FindNamed(*database, "swep");
+  EXPECT_TRUE(none.ok() && !none->has_value());
+  const std::string unknown = FindSweep(*database, "swep").status().message();
+  EXPECT_NE(unknown.find("did you mean 'sweep'?"), std::string::npos) << unknown;
+}
+
 TEST_F(StoredSnapshotTest, CountsAsTrainedAgainOnlyWhatALaterAttemptReportsAgain) {
   const auto again = [this] {
     const auto count = CountIterationsAgain(*Open(), 1);

@@ -302,44 +302,59 @@ std::vector<HeadEvent> HeadSweeps::HeldBack(ExperimentId id, int64_t last_step) 
   // So does one that was let begin, and has found no room yet.
   if (last_step > 0 && !sweep.is_paused()) return {};
   following_[id] = after;
-  is_order_due_ = true;
+  for (const std::string& name : after) followers_[name].insert(id);
+  order_due_.insert(id);
   return {HeadEvent{PauseRequested{std::nullopt, true}, id}};
 }
 
 Status HeadSweeps::LookAtOrder() {
-  if (following_.empty() || !std::exchange(is_order_due_, false)) return OkStatus();
+  if (order_due_.empty()) return OkStatus();
   const auto database = OpenForQueries(parts_.db_path);
   if (!database.ok()) return Internal(database.status().message());
-  for (auto entry = following_.begin(); entry != following_.end();) {
-    const auto& [id, after] = *entry;
+  while (!order_due_.empty()) {
+    const ExperimentId id = *order_due_.begin();
     if (!parts_.controller.At(id).sweep.is_paused()) {  // A person has let it begin.
-      entry = following_.erase(entry);
+      StopFollowing(id);
       continue;
     }
-    const Result<AfterView> view = LookAfter(**database, after, parts_.clock);
+    const Result<AfterView> view = LookAfter(**database, following_.at(id), parts_.clock);
     if (!view.ok()) return Internal(view.status().message());
     if (view->state == AfterState::kWaits) {
-      ++entry;
+      order_due_.erase(id);
       continue;
     }
-    if (parts_.tuner.is_held()) {
-      is_order_due_ = true;
-      return OkStatus();
-    }
+    if (parts_.tuner.is_held()) return OkStatus();
     const bool may_begin = view->state == AfterState::kMayBegin;
     LogOfHead(NameOf(id) + (may_begin ? " begins" : " is stopped: " + view->sentence));
     const Event event = may_begin ? Event{UnpauseRequested{}} : Event{StopRequested{{}, true}};
-    const ExperimentId sweep = id;
-    entry = following_.erase(entry);
-    TUNE_RETURN_IF_ERROR(parts_.tuner.Take({HeadEvent{event, sweep}}));
+    StopFollowing(id);
+    TUNE_RETURN_IF_ERROR(parts_.tuner.Take({HeadEvent{event, id}}));
   }
   return OkStatus();
 }
 
+void HeadSweeps::NoteOver(const std::string& name) {
+  const auto followers = followers_.find(name);
+  if (followers == followers_.end()) return;
+  order_due_.insert(followers->second.begin(), followers->second.end());
+}
+
+void HeadSweeps::StopFollowing(ExperimentId id) {
+  const auto following = following_.extract(id);
+  order_due_.erase(id);
+  if (!following) return;
+  for (const std::string& name : following.mapped()) {
+    const auto followers = followers_.find(name);
+    if (followers == followers_.end()) continue;
+    followers->second.erase(id);
+    if (followers->second.empty()) followers_.erase(followers);
+  }
+}
+
 void HeadSweeps::Leave(const EndOfExperiment& end) {
-  is_order_due_ = true;
-  following_.erase(end.sweep);
+  StopFollowing(end.sweep);
   const std::string name = NameOf(end.sweep);
+  NoteOver(name);
   LogOfHead(name + " is " + ExperimentStatusName(end.status));
   if (end.status == ExperimentStatus::kInterrupted) NoteInterrupted(end.sweep);
   parts_.doors.DropSweep(end.sweep);

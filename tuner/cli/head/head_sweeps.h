@@ -100,8 +100,12 @@ class HeadSweeps final : public HeadDuties {
   std::vector<HeadEvent> FirstOf(const StoredExperiment& experiment, int64_t last_step);
   // What of the sweep stands before its first step: a pause, where it is to follow others.
   std::vector<HeadEvent> HeldBack(ExperimentId id, int64_t last_step);
-  // Lets those begin whose others are over, and stops those whose others have failed.
+  // Lets sweeps begin that follow others which are over, and stops those whose others have failed.
   Status LookAtOrder();
+  // The sweep of that name has ended, or has changed while it does not run, or is gone: LookAtOrder
+  // looks at those that follow it.
+  void NoteOver(const std::string& name);
+  void StopFollowing(ExperimentId id);
   void LookAtPrograms();
   // Removes sweeps and jobs that are over, as the rule says.
   Status LookAtEnded();
@@ -125,7 +129,8 @@ class HeadSweeps final : public HeadDuties {
   std::map<ExperimentId, SweepStorage> storages_;
   std::map<ExperimentId, std::string> packages_;                // Hashes.
   std::map<ExperimentId, std::vector<std::string>> following_;  // Names of those that go before.
-  bool is_order_due_ = false;  // One of those that others follow may be over.
+  std::map<std::string, std::set<ExperimentId>> followers_;     // The same, by these names.
+  std::set<ExperimentId> order_due_;  // Of these: LookAtOrder looks at them.
 };
 
 }  // namespace tune

@@ -50,6 +50,7 @@ Result<std::vector<std::string>> HeadSweeps::ChangeAtRest(const StoredExperiment
       request, experiment, artifacts_dir_, parts_.store, parts_.artifacts, parts_.clock.Now());
   parts_.store.Release(experiment.id);
   TUNE_ASSIGN_OR_RETURN(std::vector<std::string> lines, std::move(changed_lines));
+  NoteOver(experiment.name);  // It may be stopped now.
   if (experiment.given_up.empty()) return lines;
   TUNE_ASSIGN_OR_RETURN(const auto experiments, parts_.store.ListExperiments());
   for (const StoredExperiment& changed : experiments) {
@@ -75,7 +76,7 @@ Result<std::vector<std::string>> HeadSweeps::Delete(
     lines.push_back("its folder stays for now: " + s.message());
   }
   if (const auto storage = StorageOf(experiment, parts_.db_path)) emptying_.Begin(*storage);
-  is_order_due_ = true;
+  NoteOver(experiment.name);
   interrupted_.Remove(experiment.name);
   std::erase_if(submitted_, [&](const auto& entry) { return entry.second == experiment.name; });
   for (const std::string& line : lines) LogOfHead(line);

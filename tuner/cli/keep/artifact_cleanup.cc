@@ -25,16 +25,14 @@ bool MayRun(const KnownSweep& sweep) {
 
 // By the leases that workers were given which may go on: the sweep's, or their head's.
 Status ReadPatience(Database& database, std::optional<Duration> lease, KnownSweeps& sweeps) {
-  const bool any = std::any_of(sweeps.begin(), sweeps.end(),
-                               [](const auto& entry) { return MayRun(entry.second); });
-  if (!any) return OkStatus();
-  TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> stored, ListSweeps(database));
-  for (const FoundSweep& one : stored) {
-    const auto sweep = sweeps.find(one.name);
-    if (sweep == sweeps.end() || !MayRun(sweep->second)) continue;
-    const Result<ExperimentSpec> spec = ReadStoredSpec(database, one, /*require_trainable=*/false);
+  for (auto& [name, sweep] : sweeps) {
+    if (!MayRun(sweep)) continue;
+    TUNE_ASSIGN_OR_RETURN(const std::optional<FoundSweep> stored, FindNamed(database, name));
+    if (!stored) continue;
+    const Result<ExperimentSpec> spec =
+        ReadStoredSpec(database, *stored, /*require_trainable=*/false);
     const Duration own = spec.ok() ? spec->limits.lease : Duration{};
-    sweep->second.patience = UnclaimedPatience(std::max(own, lease.value_or(Duration{})));
+    sweep.patience = UnclaimedPatience(std::max(own, lease.value_or(Duration{})));
   }
   return OkStatus();
 }

@@ -1,6 +1,6 @@
 #include "tuner/cli/look/job_order.h"
 
-#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/utf8.h"
@@ -30,13 +30,10 @@ Result<AfterView> LookAt(Database& database, const FoundSweep& sweep, const Cloc
 Result<AfterView> LookAfter(Database& database, const std::vector<std::string>& names,
                             const Clock& clock) {
   AfterView worst;
-  if (names.empty()) return worst;
-  TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> sweeps, ListSweeps(database));
   for (const std::string& name : names) {
-    const auto sweep = std::find_if(sweeps.begin(), sweeps.end(),
-                                    [&](const FoundSweep& one) { return one.name == name; });
+    TUNE_ASSIGN_OR_RETURN(const std::optional<FoundSweep> sweep, FindNamed(database, name));
     AfterView view{AfterState::kFailed, Printable(name) + " is gone"};
-    if (sweep != sweeps.end()) {
+    if (sweep) {
       TUNE_ASSIGN_OR_RETURN(view, LookAt(database, *sweep, clock));
     }
     if (view.state > worst.state) worst = std::move(view);

@@ -5,7 +5,6 @@
 #include <ostream>
 
 #include "core/json.h"
-#include "core/nearest_name.h"
 #include "trial_runner/s3_address.h"
 #include "trial_runner/worker/checkpoint_place.h"
 #include "tuner/artifact_path.h"
@@ -15,26 +14,10 @@
 #include "tuner/spec_reader.h"
 #include "tuner/sqlite/integrity.h"
 #include "tuner/sqlite/schema.h"
-#include "tuner/sqlite/writer_lock.h"
 #include "tuner/stored_names.h"
 
 namespace tune {
 namespace {
-
-std::string TrainableKind(const Value& spec) {
-  const Value* const trainable = spec.is_map() ? spec.Find("trainable") : nullptr;
-  if (trainable == nullptr) return std::string();
-  if (trainable->is_string()) return trainable->AsString();
-  if (trainable->is_map() && !trainable->AsMap().empty()) return trainable->AsMap().front().key;
-  return std::string();
-}
-
-int64_t RepeatOf(const Value& spec) {
-  const Value* const search = spec.is_map() ? spec.Find("search") : nullptr;
-  const Value* const repeat =
-      search != nullptr && search->is_map() ? search->Find("repeat") : nullptr;
-  return repeat != nullptr && repeat->is_int() ? std::max<int64_t>(1, repeat->AsInt()) : 1;
-}
 
 void AppendConfig(const Value& value, const std::string& name, std::string& out) {
   if (value.is_map() && !value.AsMap().empty()) {
@@ -69,158 +52,6 @@ Result<std::unique_ptr<Database>> OpenForAnswer(const std::string& path, std::os
     err << "warning: what follows may be wrong: " << PrintableLines(whole.message()) << "\n";
   }
   return database;
-}
-
-namespace {
-
-// The lists of a sweep of several; their first items are there already.
-void ReadMoreObjectives(const Value& spec, std::vector<Objective>& objectives) {
-  const Value* const metrics = spec.Find("metric");
-  const Value* const modes = spec.Find("mode");
-  if (metrics == nullptr || !metrics->is_list() || modes == nullptr || !modes->is_list()) return;
-  const size_t count = std::min(metrics->AsList().size(), modes->AsList().size());
-  for (size_t i = 1; i < count; ++i) {
-    objectives.push_back({metrics->AsList()[i].AsString(),
-                          modes->AsList()[i] == Value("min") ? Mode::kMin : Mode::kMax});
-  }
-}
-
-// What a stored document says: it has been checked when its sweep began.
-std::vector<std::string> LimitsOf(const Value& spec) {
-  const Value* const texts = spec.is_map() ? spec.Find("feasible") : nullptr;
-  std::vector<std::string> limits;
-  if (texts == nullptr) return limits;
-  for (const Value& text : texts->is_list() ? texts->AsList() : Value::List{*texts}) {
-    if (text.is_string()) limits.push_back(text.AsString());
-  }
-  return limits;
-}
-
-// In one order with the list; a database that no newer tune has written to since schema 9 has none.
-Status TakeLabels(Database& database, std::vector<FoundSweep>& sweeps) {
-  static constexpr char kLabelsSql[] =
-      "SELECT id, note, tags FROM experiment_rows WHERE note <> '' OR tags <> '{}' ORDER BY id";
-  TUNE_ASSIGN_OR_RETURN(const int64_t version, database.QueryInt("PRAGMA user_version"));
-  if (version < kLabelsSince) return OkStatus();
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kLabelsSql));
-  auto sweep = sweeps.begin();
-  for (;;) {
-    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-    if (!has_row) return OkStatus();
-    while (sweep != sweeps.end() && sweep->id < row->Int(0)) ++sweep;
-    if (sweep == sweeps.end() || sweep->id != row->Int(0)) continue;
-    sweep->labels.note = row->Text(1);
-    Result<Tags> tags = DecodeTags(row->Text(2));
-    if (tags.ok()) sweep->labels.tags = *std::move(tags);  // Else somebody has edited the table.
-  }
-}
-
-// Likewise: one text of each sweep that has it, in a column that databases have since a version.
-Status TakeTexts(Database& database, const char* sql, int64_t since, std::string FoundSweep::*text,
-                 std::vector<FoundSweep>& sweeps) {
-  TUNE_ASSIGN_OR_RETURN(const int64_t version, database.QueryInt("PRAGMA user_version"));
-  if (version < since) return OkStatus();
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(sql));
-  auto sweep = sweeps.begin();
-  for (;;) {
-    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-    if (!has_row) return OkStatus();
-    while (sweep != sweeps.end() && sweep->id < row->Int(0)) ++sweep;
-    if (sweep != sweeps.end() && sweep->id == row->Int(0)) (*sweep).*text = row->Text(1);
-  }
-}
-
-Status TakeEnds(Database& database, std::vector<FoundSweep>& sweeps) {
-  static constexpr char kGivenUpSql[] =
-      "SELECT id, given_up FROM experiment_rows WHERE given_up <> '' ORDER BY id";
-  static constexpr char kEndedEarlySql[] =
-      "SELECT id, ended_early FROM experiment_rows WHERE ended_early <> '' ORDER BY id";
-  TUNE_RETURN_IF_ERROR(
-      TakeTexts(database, kGivenUpSql, kGivenUpSince, &FoundSweep::given_up, sweeps));
-  return TakeTexts(database, kEndedEarlySql, kEndedEarlySince, &FoundSweep::ended_early, sweeps);
-}
-
-}  // namespace
-
-Result<std::vector<FoundSweep>> ListSweeps(Database& database) {
-  static constexpr char kSweepsSql[] =
-      "SELECT id, name, metric, mode, status, samples, CAST(CASE WHEN seed >= 0 THEN seed"
-      " ELSE printf('%u', seed) END AS TEXT), scheduler, spec, created_us, finished_us,"
-      " decision_version"
-      " FROM experiment_rows ORDER BY id";
-  const std::optional<LockHolder> holder = FindLockHolder(database.path());
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kSweepsSql));
-  std::vector<FoundSweep> sweeps;
-  for (;;) {
-    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-    if (!has_row) break;
-    FoundSweep& sweep = sweeps.emplace_back();
-    sweep.id = row->Int(0);
-    sweep.name = row->Text(1);
-    sweep.metric = row->Text(2);
-    sweep.mode = row->Text(3);
-    sweep.status = row->Text(4);
-    sweep.samples = row->Int(5);
-    sweep.seed = row->Text(6);
-    sweep.scheduler = row->Text(7);
-    const Result<Value> spec = ParseJson(row->Text(8));
-    sweep.objectives = {{sweep.metric, sweep.direction()}};
-    if (spec.ok()) {
-      sweep.trainable_kind = TrainableKind(*spec);
-      sweep.repeat = RepeatOf(*spec);
-      const Value* const space = spec->is_map() ? spec->Find("space") : nullptr;
-      sweep.has_space = space != nullptr && space->is_map() && !space->AsMap().empty();
-      sweep.is_constrained = spec->is_map() && spec->Find("metric_constraints") != nullptr;
-      ReadMoreObjectives(*spec, sweep.objectives);
-      sweep.limits = LimitsOf(*spec);
-    }
-    sweep.created_us = row->Int(9);
-    sweep.finished_us = row->OptionalInt(10);
-    sweep.decision_version = row->Int(11);
-    // Whether a tuner lives is told by its lock, never by the row. One that has announced no sweep
-    // yet may be any's.
-    const bool has_tuner = holder && holder->MayRun(sweep.name);
-    // One that is only told of its trials has none.
-    if (sweep.status == "RUNNING" && !sweep.is_told() && !has_tuner) sweep.status = "INTERRUPTED";
-  }
-  TUNE_RETURN_IF_ERROR(TakeLabels(database, sweeps));
-  TUNE_RETURN_IF_ERROR(TakeEnds(database, sweeps));
-  return sweeps;
-}
-
-Status KeepTagged(const std::vector<std::string>& tags, std::vector<FoundSweep>& sweeps) {
-  for (const std::string& text : tags) {
-    const bool is_key_alone = text.find('=') == std::string::npos;
-    TUNE_ASSIGN_OR_RETURN(const auto wanted, ReadTag(text));
-    std::erase_if(sweeps, [&](const FoundSweep& sweep) {
-      const auto tag = sweep.labels.tags.find(wanted.first);
-      return tag == sweep.labels.tags.end() || (!is_key_alone && tag->second != wanted.second);
-    });
-  }
-  return OkStatus();
-}
-
-Result<FoundSweep> FindSweep(Database& database, const std::string& name) {
-  TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> sweeps, ListSweeps(database));
-  if (sweeps.empty())
-    return NotFound(database.path() + ": no sweep is in it yet; make one with tune run");
-  if (name.empty()) return sweeps.back();
-  std::vector<std::string_view> names;
-  for (const FoundSweep& sweep : sweeps) {
-    if (sweep.name == name) return sweep;
-    names.push_back(sweep.name);
-  }
-  const std::string unknown = database.path() + ": no sweep is named '" + Printable(name) + "'";
-  if (const auto nearest = NearestName(name, names)) {
-    return NotFound(unknown + "; did you mean '" + Printable(*nearest) + "'?");
-  }
-  constexpr size_t kNamesMax = 20;  // The latest ones.
-  std::string list;
-  const size_t earlier = names.size() - std::min(names.size(), kNamesMax);
-  names.erase(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(earlier));
-  for (const std::string_view known : names) list += (list.empty() ? "" : ", ") + Printable(known);
-  return NotFound(unknown + "; it has " + list +
-                  (earlier > 0 ? ", and " + std::to_string(earlier) + " earlier ones" : ""));
 }
 
 std::string FindArtifact(const std::string& path, const std::string& db_path,

@@ -82,6 +82,8 @@ Result<std::unique_ptr<Database>> OpenForAnswer(const std::string& path, std::os
 Result<std::vector<FoundSweep>> ListSweeps(Database& database);
 // Leaves those that have all of these tags: "team=vision", or a key alone for any value.
 Status KeepTagged(const std::vector<std::string>& tags, std::vector<FoundSweep>& sweeps);
+// The sweep of exactly that name, read without the others; nothing where there is none.
+Result<std::optional<FoundSweep>> FindNamed(Database& database, const std::string& name);
 // By name; the latest of the database for "". kNotFound names the nearest, or those that are
 // there.
 Result<FoundSweep> FindSweep(Database& database, const std::string& name);
