@@ -117,24 +117,53 @@ std::vector<HeldRoom> LeaseGiver::ReservedBefore(ExperimentId id,
   return held;
 }
 
-std::optional<ExperimentId> LeaseGiver::HeldBackFor(ExperimentId id) const {
-  const OpenSweep& sweep = *board_.Find(id);
-  const std::optional<ResourceRequest> request = sweep.sweep.Unplaced();
+LeaseGiver::ReservesInTurn LeaseGiver::LookAtReserves() const {
+  ReservesInTurn reserves;
+  for (const ExperimentId id : Order()) {
+    reserves.places.emplace(id, reserves.places.size());
+    if (UnmetTrials(*board_.Find(id)) > 0) reserves.unmet.push_back(id);
+  }
+  return reserves;
+}
+
+std::optional<ExperimentId> LeaseGiver::FirstThatHolds(const ResourceRequest& request,
+                                                       const std::set<WorkerId>& unfit,
+                                                       const ReservesInTurn& reserves,
+                                                       size_t before) const {
   const LeaseTable& leases = board_.cluster().leases();
-  const std::set<WorkerId> unfit = sweep.UnfitWorkers();
-  if (!request || !leases.HasRoom(*request, unfit)) return std::nullopt;
+  if (!leases.HasRoom(request, unfit)) return std::nullopt;
+  const std::vector<WorkerView> views = leases.Views();
   std::vector<HeldRoom> held;
-  for (const ExperimentId other : Order()) {
-    if (other == id) break;
-    const OpenSweep& before = *board_.Find(other);
-    const int64_t trials = UnmetTrials(before);
-    if (trials == 0) continue;
-    held.push_back({before.sweep.Request(), trials, before.UnfitWorkers()});
-    std::set<WorkerId> closed = ClosedByReserves(held, *request, leases.Views(), unfit);
+  for (size_t i = 0; i < before; ++i) {
+    const OpenSweep& other = *board_.Find(reserves.unmet[i]);
+    held.push_back({other.sweep.Request(), UnmetTrials(other), other.UnfitWorkers()});
+    std::set<WorkerId> closed = ClosedByReserves(held, request, views, unfit);
     closed.insert(unfit.begin(), unfit.end());
-    if (!leases.HasRoom(*request, closed)) return other;
+    if (!leases.HasRoom(request, closed)) return other.id;
   }
   return std::nullopt;
+}
+
+std::optional<ExperimentId> LeaseGiver::HeldBackFor(ExperimentId id,
+                                                    ReservesInTurn& reserves) const {
+  const auto place = reserves.places.find(id);
+  size_t before = 0;
+  while (before < reserves.unmet.size() &&
+         (place == reserves.places.end() ||
+          reserves.places.at(reserves.unmet[before]) < place->second)) {
+    ++before;
+  }
+  if (before == 0) return std::nullopt;
+  const OpenSweep& sweep = *board_.Find(id);
+  const std::optional<ResourceRequest> request = sweep.sweep.Unplaced();
+  if (!request) return std::nullopt;
+  const std::set<WorkerId> unfit = sweep.UnfitWorkers();
+  if (!unfit.empty()) return FirstThatHolds(*request, unfit, reserves, before);
+  auto& last = reserves.last;
+  if (!last || last->request != *request || last->before != before) {
+    last = {*request, before, FirstThatHolds(*request, unfit, reserves, before)};
+  }
+  return last->holder;
 }
 
 bool LeaseGiver::GrantNext(OpenSweep& sweep, const std::vector<ExperimentId>& order) {

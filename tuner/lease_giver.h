@@ -8,6 +8,8 @@
 // Thread rule: one thread, the tuner's.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -39,14 +41,32 @@ class LeaseGiver {
   // Who has the claim, and the workers that are kept for it; for people.
   const std::set<WorkerId>& claimed() const { return claimed_; }
   std::optional<ExperimentId> claimant() const { return claimant_; }
+  // The reserves that are not met and the places in the turn, as they are now: looked at once for
+  // HeldBackFor of any number of sweeps.
+  struct ReservesInTurn {
+    std::map<ExperimentId, size_t> places;
+    std::vector<ExperimentId> unmet;  // In the order of the turn.
+    // What was found for the last sweep that may use all workers: sweeps alike need no look.
+    struct Found {
+      ResourceRequest request;
+      size_t before = 0;  // How many of `unmet` come before it.
+      std::optional<ExperimentId> holder;
+    };
+    std::optional<Found> last;
+  };
+  ReservesInTurn LookAtReserves() const;
   // The first sweep whose reserve keeps this one from room that is free; nothing: none does.
-  std::optional<ExperimentId> HeldBackFor(ExperimentId id) const;
+  std::optional<ExperimentId> HeldBackFor(ExperimentId id, ReservesInTurn& reserves) const;
   // How many trials room is held free for, beside those that run.
   static int64_t UnmetTrials(const OpenSweep& sweep);
 
   static constexpr Duration kPatience = Seconds(60);  // Until the claim.
 
  private:
+  // Of the first `before` reserves that are not met.
+  std::optional<ExperimentId> FirstThatHolds(const ResourceRequest& request,
+                                             const std::set<WorkerId>& unfit,
+                                             const ReservesInTurn& reserves, size_t before) const;
   bool IsPromised(const ResourceRequest& request) const;
   void ForgetWhatNobodyHas(OpenSweep& sweep);
   std::vector<ExperimentId> Order() const;

@@ -1,8 +1,8 @@
 #include "tuner/queue_lines.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
 
 #include "core/json.h"
 #include "core/utf8.h"
@@ -14,7 +14,13 @@
 namespace tune {
 namespace {
 
-using PoolWords = std::function<std::string(const std::string& sweep)>;
+// What is the same for all lines.
+struct Surroundings {
+  const Controller& controller;
+  Instant now;
+  const std::map<std::string, std::string>& pools;
+  WaitingReasons reasons = {};
+};
 
 // {"cpus": 8, "gpus": 1}, or null.
 Value ReserveOf(const Share& share) {
@@ -26,19 +32,15 @@ Value ReserveOf(const Share& share) {
 }
 
 // Of its first trial that waits, or of those to come.
-Value WhyItWaits(const SweepView& view, const std::string& pools) {
-  for (const std::string& text : EncodeWaiting(view, 2)) {
-    const Result<Value> line = ParseJson(text);
-    if (!line.ok()) continue;
-    const Value* const why = line->Find("why");
-    if (why == nullptr || !why->is_string()) continue;
-    return pools.empty() ? *why : Value(why->AsString() + "; " + ToUtf8(pools));
-  }
-  return Value();
+Value WhyItWaits(const SweepView& view, Surroundings& around) {
+  const std::optional<std::string> why = around.reasons.First(view);
+  if (!why) return Value();
+  const auto pools = around.pools.find(view.options().name);
+  return ToUtf8(pools == around.pools.end() ? *why : *why + "; " + pools->second);
 }
 
-std::string Line(const Controller& controller, ExperimentId id, std::optional<int64_t> turn,
-                 Instant now, const PoolWords& pools) {
+std::string Line(ExperimentId id, std::optional<int64_t> turn, Surroundings& around) {
+  const Controller& controller = around.controller;
   const OpenSweep& open = controller.sweeps().at(id);
   const SweepView view(controller, id);
   const Share& share = view.options().spec.share;
@@ -53,26 +55,26 @@ std::string Line(const Controller& controller, ExperimentId id, std::optional<in
   line.Set("running", view.running_count());
   line.Set("cpus", InWholes(used.cpu_milli));
   line.Set("gpus", InWholes(used.gpu_milli));
-  line.Set("waits_us", open.waiting_since ? Value((now - *open.waiting_since).us) : Value());
+  line.Set("waits_us", open.waiting_since ? Value((around.now - *open.waiting_since).us) : Value());
   line.Set("has_claim", controller.giver().claimant() == id);
-  line.Set("why", WhyItWaits(view, pools ? pools(view.options().name) : ""));
+  line.Set("why", WhyItWaits(view, around));
   return ToJson(line);
 }
 
 }  // namespace
 
 std::vector<std::string> EncodeQueue(const Controller& controller, Instant now,
-                                     const PoolWords& pools) {
+                                     const std::map<std::string, std::string>& pools) {
+  Surroundings around{controller, now, pools};
   std::vector<std::string> lines;
   std::vector<ExperimentId> turn = controller.giver().Turn();
   std::erase_if(turn, [&](ExperimentId id) { return !controller.sweeps().at(id).waiting_since; });
   for (size_t i = 0; i < turn.size(); ++i) {
-    lines.push_back(Line(controller, turn[i], static_cast<int64_t>(i) + 1, now, pools));
+    lines.push_back(Line(turn[i], static_cast<int64_t>(i) + 1, around));
   }
+  const std::set<ExperimentId> has_turn(turn.begin(), turn.end());
   for (const auto& [id, open] : controller.sweeps()) {
-    if (std::find(turn.begin(), turn.end(), id) == turn.end()) {
-      lines.push_back(Line(controller, id, std::nullopt, now, pools));
-    }
+    if (!has_turn.contains(id)) lines.push_back(Line(id, std::nullopt, around));
   }
   return lines;
 }

@@ -4,7 +4,7 @@
 // Thread rule: pure functions.
 #pragma once
 
-#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,9 +18,8 @@ class Controller;
 // 1, "sweep": "food11", "owner": "ada", "priority": 0, "weight": 100, "reserve": {"cpus": 8,
 // "gpus": 0}, "running": 2, "cpus": 4, "gpus": 0.5, "waits_us": 1500000, "has_claim": false, "why":
 // "there is no room now: ..."}. One that wants no more has no turn: null. `pools`: what pools of
-// workers do about a sweep, by its name; empty: nothing.
-std::vector<std::string> EncodeQueue(
-    const Controller& controller, Instant now,
-    const std::function<std::string(const std::string& sweep)>& pools);
+// workers do about sweeps, by their names; a sweep about which they do nothing is not in it.
+std::vector<std::string> EncodeQueue(const Controller& controller, Instant now,
+                                     const std::map<std::string, std::string>& pools);
 
 }  // namespace tune

@@ -40,9 +40,10 @@ class SweepView {
     return controller_.sweeps().at(id_).unfit;
   }
 
+  LeaseGiver::ReservesInTurn LookAtReserves() const { return controller_.giver().LookAtReserves(); }
   // The sweep whose reserve keeps this one from room that is free; empty: none does.
-  std::string HeldBackFor() const {
-    const auto other = controller_.giver().HeldBackFor(id_);
+  std::string HeldBackFor(LeaseGiver::ReservesInTurn& reserves) const {
+    const auto other = controller_.giver().HeldBackFor(id_, reserves);
     return other ? NameOfOther(*other) : "";
   }
 

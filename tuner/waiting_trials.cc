@@ -32,108 +32,57 @@ std::string DescribeFree(const WorkerView& view, const std::string& name) {
   return text + " free";
 }
 
-// Why what is placed next is not placed; all that is looked at is the same for each of them.
-class Reasons {
- public:
-  explicit Reasons(const SweepView& view) : view_(view) {
-    for (const auto& [worker, ref] : view.leases().All()) holders_.emplace(ref.epoch, worker);
+std::string WhyPaused(const TrialRecord& trial) {
+  std::string why;
+  if (trial.held_by_command == PauseCommand::kTrial) why = "was paused by a person";
+  if (trial.held_by_command == PauseCommand::kSweep) why = "was paused with the sweep";
+  if (trial.held_by_scheduler) {
+    why += std::string(why.empty() ? "was paused" : ", and") + " by the scheduler";
   }
+  return why;
+}
 
-  std::string Of(const TrialRecord& trial) {
-    if (trial.lease) {
-      const auto holder = holders_.find(trial.lease->epoch);
-      const WorkerId worker = holder == holders_.end() ? WorkerId{} : holder->second;
-      return "is queued on " + view_.WorkerName(worker) + ", and begins when a trial there ends";
-    }
-    if (trial.retry_at) {
-      return "backs off until " + FormatInstant(*trial.retry_at) + ": attempt " +
-             std::to_string(trial.row.attempts) + " failed";
-    }
-    if (trial.is_paused()) return WhyPaused(trial);
-    return WhyPending(view_.RequestOf(trial), trial.row.number);
+// One that has not begun is held by the head until those before it are over.
+std::string WhySweepPaused(const SweepView& sweep) {
+  const std::vector<std::string>& after = sweep.options().spec.after;
+  if (after.empty() || !sweep.trials().empty()) return "the sweep is paused";
+  std::string names;
+  for (const std::string& name : after) names += (names.empty() ? "" : ", ") + ToUtf8(name);
+  return "it begins when " + names + (after.size() == 1 ? " is over" : " are over");
+}
+
+std::string WhyNoMorePlaces(const SweepView& sweep, int64_t places) {
+  return "limits.max_concurrent: " + Counted(places, "place") + " of " +
+         std::to_string(sweep.max_concurrent()) + " taken" +
+         (sweep.backing_off_count() > 0
+              ? ", " + std::to_string(sweep.backing_off_count()) + " by trials that back off"
+              : "");
+}
+
+std::string DescribeWorkers(const SweepView& sweep,
+                            const std::function<std::string(const WorkerView&)>& describe) {
+  constexpr size_t kNamedMax = 8;
+  std::string text;
+  size_t count = 0;
+  for (const WorkerView& view : sweep.leases().Views()) {
+    if (view.is_draining || ++count > kNamedMax) continue;
+    text += (text.empty() ? "" : "; ") + describe(view);
   }
+  if (count > kNamedMax) text += "; and " + Counted(count - kNamedMax, "other worker");
+  return text;
+}
 
-  std::string OfThoseToCome() { return WhyPending(view_.Request(), std::nullopt); }
+std::string DescribeCapacities(const SweepView& sweep) {
+  return DescribeWorkers(sweep, [&sweep](const WorkerView& view) {
+    return sweep.WorkerName(view.worker) + " has " + DescribeCapacity(view.capacity);
+  });
+}
 
- private:
-  std::string WhyPaused(const TrialRecord& trial) const {
-    std::string why;
-    if (trial.held_by_command == PauseCommand::kTrial) why = "was paused by a person";
-    if (trial.held_by_command == PauseCommand::kSweep) why = "was paused with the sweep";
-    if (trial.held_by_scheduler) {
-      why += std::string(why.empty() ? "was paused" : ", and") + " by the scheduler";
-    }
-    return why;
-  }
-
-  // One that has not begun is held by the head until those before it are over.
-  std::string WhySweepPaused() const {
-    const std::vector<std::string>& after = view_.options().spec.after;
-    if (after.empty() || !view_.trials().empty()) return "the sweep is paused";
-    std::string names;
-    for (const std::string& name : after) names += (names.empty() ? "" : ", ") + ToUtf8(name);
-    return "it begins when " + names + (after.size() == 1 ? " is over" : " are over");
-  }
-
-  std::string WhyPending(const ResourceRequest& request, std::optional<TrialNumber> number) {
-    const LeaseTable& leases = view_.leases();
-    if (view_.is_ending()) return "is not begun: the sweep is about to end";
-    if (view_.is_paused()) return WhySweepPaused();
-    const int64_t places = view_.running_count() + view_.backing_off_count();
-    if (places >= view_.max_concurrent()) {
-      return "limits.max_concurrent: " + Counted(places, "place") + " of " +
-             std::to_string(view_.max_concurrent()) + " taken" +
-             (view_.backing_off_count() > 0
-                  ? ", " + std::to_string(view_.backing_off_count()) + " by trials that back off"
-                  : "");
-    }
-    const std::string need = "it needs " + DescribeRequest(request);
-    std::set<WorkerId> unfit;
-    for (const auto& [worker, why] : view_.unfit()) unfit.insert(worker);
-    if (!leases.CouldTake(request, unfit)) {
-      std::string have = Workers(&Reasons::CapacityOf);
-      for (const auto& [worker, why] : view_.unfit()) {
-        if (leases.HasWorker(worker)) {
-          have += "; " + view_.WorkerName(worker) + " cannot run it: " + why;
-        }
-      }
-      return have.empty() ? need + ", and no worker is there"
-                          : "can run on no worker that is there: " + need + "; " + have;
-    }
-    if (!leases.HasRoom(request, unfit)) {
-      const std::string free = Workers(&Reasons::FreeOf);
-      return "there is no room now: " + need +
-             (free.empty() ? ", and no worker is connected" : "; " + free);
-    }
-    if (const std::string other = view_.HeldBackFor(); !other.empty()) {
-      return "what is free is held for " + other + " (its reserve)";
-    }
-    // What stands before it in the turns of the searcher or scheduler is theirs alone to know.
-    return number ? "waits for its turn" : "wait for their turn";
-  }
-
-  std::string CapacityOf(const WorkerView& view) const {
-    return view_.WorkerName(view.worker) + " has " + DescribeCapacity(view.capacity);
-  }
-  std::string FreeOf(const WorkerView& view) const {
-    return DescribeFree(view, view_.WorkerName(view.worker));
-  }
-
-  std::string Workers(std::string (Reasons::*describe)(const WorkerView&) const) const {
-    constexpr size_t kNamedMax = 8;
-    std::string text;
-    size_t count = 0;
-    for (const WorkerView& view : view_.leases().Views()) {
-      if (view.is_draining || ++count > kNamedMax) continue;
-      text += (text.empty() ? "" : "; ") + (this->*describe)(view);
-    }
-    if (count > kNamedMax) text += "; and " + Counted(count - kNamedMax, "other worker");
-    return text;
-  }
-
-  const SweepView& view_;
-  std::map<LeaseEpoch, WorkerId> holders_;
-};
+std::string DescribeAllFree(const SweepView& sweep) {
+  return DescribeWorkers(sweep, [&sweep](const WorkerView& view) {
+    return DescribeFree(view, sweep.WorkerName(view.worker));
+  });
+}
 
 std::string Line(std::optional<TrialNumber> trial, int64_t count, const std::string& why) {
   Value line = Value::MakeMap();
@@ -144,6 +93,83 @@ std::string Line(std::optional<TrialNumber> trial, int64_t count, const std::str
 }
 
 }  // namespace
+
+std::optional<std::string> WaitingReasons::First(const SweepView& view) {
+  for (const TrialRecord& trial : view.trials()) {
+    if (!trial.is_over() && !trial.is_running()) return Of(view, trial);
+  }
+  if (view.HasMoreToCreate() && !view.is_ending()) return OfThoseToCome(view);
+  return std::nullopt;
+}
+
+std::string WaitingReasons::Of(const SweepView& view, const TrialRecord& trial) {
+  if (trial.lease) {
+    return "is queued on " + view.WorkerName(HolderOf(view, trial.lease->epoch)) +
+           ", and begins when a trial there ends";
+  }
+  if (trial.retry_at) {
+    return "backs off until " + FormatInstant(*trial.retry_at) + ": attempt " +
+           std::to_string(trial.row.attempts) + " failed";
+  }
+  if (trial.is_paused()) return WhyPaused(trial);
+  return WhyPending(view, view.RequestOf(trial), trial.row.number);
+}
+
+std::string WaitingReasons::OfThoseToCome(const SweepView& view) {
+  return WhyPending(view, view.Request(), std::nullopt);
+}
+
+WorkerId WaitingReasons::HolderOf(const SweepView& view, LeaseEpoch epoch) {
+  if (!holders_) {
+    holders_.emplace();
+    for (const auto& [worker, ref] : view.leases().All()) holders_->emplace(ref.epoch, worker);
+  }
+  const auto holder = holders_->find(epoch);
+  return holder == holders_->end() ? WorkerId{} : holder->second;
+}
+
+WaitingReasons::Room WaitingReasons::RoomFor(const SweepView& view,
+                                             const ResourceRequest& request) {
+  std::set<WorkerId> unfit;
+  for (const auto& [worker, why] : view.unfit()) unfit.insert(worker);
+  if (unfit.empty() && last_room_ && last_room_->request == request) return *last_room_;
+  Room room{request, view.leases().CouldTake(request, unfit), false};
+  room.is_there = room.could_take && view.leases().HasRoom(request, unfit);
+  if (unfit.empty()) last_room_ = room;
+  return room;
+}
+
+std::string WaitingReasons::WhyPending(const SweepView& view, const ResourceRequest& request,
+                                       std::optional<TrialNumber> number) {
+  if (view.is_ending()) return "is not begun: the sweep is about to end";
+  if (view.is_paused()) return WhySweepPaused(view);
+  const int64_t places = view.running_count() + view.backing_off_count();
+  if (places >= view.max_concurrent()) return WhyNoMorePlaces(view, places);
+  const std::string need = "it needs " + DescribeRequest(request);
+  const Room room = RoomFor(view, request);
+  if (!room.could_take) {
+    if (!capacities_) capacities_ = DescribeCapacities(view);
+    std::string have = *capacities_;
+    for (const auto& [worker, why] : view.unfit()) {
+      if (view.leases().HasWorker(worker)) {
+        have += "; " + view.WorkerName(worker) + " cannot run it: " + why;
+      }
+    }
+    return have.empty() ? need + ", and no worker is there"
+                        : "can run on no worker that is there: " + need + "; " + have;
+  }
+  if (!room.is_there) {
+    if (!free_) free_ = DescribeAllFree(view);
+    return "there is no room now: " + need +
+           (free_->empty() ? ", and no worker is connected" : "; " + *free_);
+  }
+  if (!reserves_) reserves_ = view.LookAtReserves();
+  if (const std::string other = view.HeldBackFor(*reserves_); !other.empty()) {
+    return "what is free is held for " + other + " (its reserve)";
+  }
+  // What stands before it in the turns of the searcher or scheduler is theirs alone to know.
+  return number ? "waits for its turn" : "wait for their turn";
+}
 
 std::vector<std::string> EncodeWorkers(const SweepView& sweep, Instant now,
                                        const std::function<HeardOfWorker(WorkerId)>& heard_of) {
@@ -183,16 +209,16 @@ std::vector<std::string> EncodeWorkers(const SweepView& sweep, Instant now,
 
 std::vector<std::string> EncodeWaiting(const SweepView& view, size_t lines_max) {
   std::vector<std::string> lines;
-  Reasons reasons(view);
+  WaitingReasons reasons;
   for (const TrialRecord& trial : view.trials()) {
     if (lines.size() + 1 >= lines_max) break;
     if (trial.is_over() || trial.is_running()) continue;
-    lines.push_back(Line(trial.row.number, 1, reasons.Of(trial)));
+    lines.push_back(Line(trial.row.number, 1, reasons.Of(view, trial)));
   }
   if (view.HasMoreToCreate() && !view.is_ending()) {
     const int64_t made = static_cast<int64_t>(view.trials().size());
     const int64_t max = view.trial_count_max();
-    lines.push_back(Line(std::nullopt, max < 0 ? -1 : max - made, reasons.OfThoseToCome()));
+    lines.push_back(Line(std::nullopt, max < 0 ? -1 : max - made, reasons.OfThoseToCome(view)));
   }
   return lines;
 }

@@ -5,16 +5,49 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/ids.h"
+#include "core/resources.h"
 #include "core/time.h"
+#include "tuner/lease_giver.h"
 
 namespace tune {
 
 class SweepView;
+struct TrialRecord;
+
+// Why trials do not run, of any number of sweeps of one controller, which must not change
+// meanwhile: what is the same for all of them is looked at once.
+class WaitingReasons {
+ public:
+  // Why the first trial of the sweep that waits does so, or those that are still to come; nothing:
+  // none waits.
+  std::optional<std::string> First(const SweepView& view);
+  // Of a trial that neither runs nor is over.
+  std::string Of(const SweepView& view, const TrialRecord& trial);
+  std::string OfThoseToCome(const SweepView& view);
+
+ private:
+  // Whether workers that a request may use could ever take it, and could now.
+  struct Room {
+    ResourceRequest request;
+    bool could_take = false;
+    bool is_there = false;
+  };
+  Room RoomFor(const SweepView& view, const ResourceRequest& request);
+  std::string WhyPending(const SweepView& view, const ResourceRequest& request,
+                         std::optional<TrialNumber> number);
+  WorkerId HolderOf(const SweepView& view, LeaseEpoch epoch);
+
+  std::optional<std::map<LeaseEpoch, WorkerId>> holders_;
+  std::optional<std::string> capacities_, free_;  // Of the workers, described.
+  std::optional<LeaseGiver::ReservesInTurn> reserves_;
+  std::optional<Room> last_room_;  // Of a sweep that may use all workers.
+};
 
 // Lines of JSON, one for each worker that holds leases or may get some: {"worker": "gpu-1",
 // "address": "10.0.0.7:4711", "is_local": false, "state": "draining", "cpus": 8, "slices":

@@ -128,6 +128,7 @@ TEST(ControlAnswer, ComesBackAsItWasWritten) {
   const std::vector<ControlAnswer> answers = {
       {OkStatus(), {}},
       {OkStatus(), {"trial 3 pauses at its next report", "größe\n\"x\""}},
+      {OkStatus(), {"a"}, 8500},
       {InvalidArgument("wrong"), {}},
       {NotFound("no trial"), {}},
       {FailedPrecondition("over"), {}},
@@ -142,8 +143,9 @@ TEST(ControlAnswer, ComesBackAsItWasWritten) {
     ASSERT_TRUE(read.ok()) << line << ": " << read.status().message();
     EXPECT_EQ(*read, answer) << line;
   }
-  for (const char* line : {"", "{}", "[]", R"({"ok": 3})", R"({"ok": [3]})", R"({"error": "x"})",
-                           R"({"error": "x", "code": "no_such"})"}) {
+  for (const char* line :
+       {"", "{}", "[]", R"({"ok": 3})", R"({"ok": [3]})", R"({"error": "x"})",
+        R"({"error": "x", "code": "no_such"})", R"({"ok": [], "left_out": -1})"}) {
     EXPECT_FALSE(DecodeAnswer(line).ok()) << line;
   }
 }

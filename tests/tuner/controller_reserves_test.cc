@@ -68,7 +68,7 @@ TEST(ControllerReserves, WhatIsReservedStaysFreeWhileItsTrialsBackOff) {
   }
   EXPECT_EQ(world.RunningOf(reserved), 0);
   EXPECT_EQ(world.RunningOf(other), 2) << "the two free places are held";
-  const std::vector<std::string> queue = EncodeQueue(world.controller(), world.now, nullptr);
+  const std::vector<std::string> queue = EncodeQueue(world.controller(), world.now, {});
   ASSERT_EQ(queue.size(), 2U);
   EXPECT_THAT(queue.front(), ::testing::HasSubstr("what is free is held for "));
   world.now = world.now + Seconds(31);

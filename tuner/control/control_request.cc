@@ -362,6 +362,7 @@ std::string EncodeAnswer(const ControlAnswer& answer) {
     Value lines = Value::MakeList();
     for (const std::string& line : answer.lines) lines.AsList().emplace_back(ToUtf8(line));
     object.Set("ok", std::move(lines));
+    if (answer.left_out > 0) object.Set("left_out", answer.left_out);
     return ToJson(object);
   }
   object.Set("error", ToUtf8(answer.status.message()));
@@ -410,6 +411,10 @@ Result<ControlAnswer> DecodeAnswer(std::string_view line) {
     for (const Value& text : lines->AsList()) {
       if (!text.is_string()) return Unexpected("ok", text, "a text");
       answer.lines.push_back(text.AsString());
+    }
+    if (const Value* const left_out = object.Find("left_out"); left_out != nullptr) {
+      TUNE_ASSIGN_OR_RETURN(answer.left_out,
+                            ReadInt("left_out", *left_out, 0, std::numeric_limits<int64_t>::max()));
     }
     return answer;
   }

@@ -11,6 +11,9 @@
 // line for each device (tuner/device_status.h), workers {} and waiting {} with lines of
 // tuner/waiting_trials.h. state {} is answered with PAUSED or RUNNING.
 //
+// An answer of more than kControlAnswerBytesMax ends with a whole line, and says how many lines
+// follow it: {"ok": [...], "left_out": 8500}.
+//
 // A head takes new sweeps, too: submit {seed, spec, base_dir, provenance, package}, where `sweep`
 // is the name that is wanted, and is answered with the one that it got. queue {} is answered with
 // lines of tuner/queue_lines.h, whatever `sweep` is. resume {samples, errored} goes on with a sweep
@@ -126,6 +129,7 @@ struct ControlRequest {
 struct ControlAnswer {
   Status status;
   std::vector<std::string> lines;  // What will happen, for a person; of devices, one each.
+  int64_t left_out = 0;            // Lines behind these for which one answer has no room.
 
   friend bool operator==(const ControlAnswer&, const ControlAnswer&) = default;
 };

@@ -40,7 +40,9 @@ HttpAnswer AnswerQueue(const std::string& db_path, const Clock& clock) {
   const ControlAnswer told = AskHead(db_path, ControlVerb::kQueue, clock);
   std::string lines;
   for (const std::string& line : told.lines) lines += (lines.empty() ? "" : ",") + line;
-  return Told(told.status.ok(), "queue", "[" + lines + "]");
+  const std::string left_out =
+      told.left_out > 0 ? ",\"left_out\":" + std::to_string(told.left_out) : "";
+  return Told(told.status.ok(), "queue", "[" + lines + "]" + left_out);
 }
 
 HttpAnswer AnswerCluster(const std::string& db_path, const Clock& clock) {

@@ -71,6 +71,7 @@ export interface Turn {
 export interface Queue {
   is_told: boolean;
   queue: Turn[];
+  left_out?: number; // Sweeps behind these for which the head's answer had no room.
 }
 
 // A head's pools of workers.

@@ -65,6 +65,7 @@ export function QueueList({ queue, onOpen }: { queue: Queue; onOpen: (sweep: str
           </tbody>
         </table>
       </div>
+      {queue.left_out && <p class="empty">{amount(queue.left_out, "more sweep")} not shown: the head's answer had no room.</p>}
     </section>
   );
 }

@@ -110,13 +110,21 @@ std::string OnTheWay(const ClusterSpec& cluster, const PoolBook& book, size_t po
   return text.empty() ? "" : "pool " + cluster.pools[pool].name + ": " + text;
 }
 
-std::string WhyOf(const ClusterSpec& cluster, const PoolBook& book, const DemandFate& fate,
-                  Instant now) {
+// Of each pool.
+std::vector<std::string> AllOnTheWay(const ClusterSpec& cluster, const PoolBook& book,
+                                     Instant now) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < cluster.pools.size(); ++i)
+    texts.push_back(OnTheWay(cluster, book, i, now));
+  return texts;
+}
+
+std::string WhyOf(const DemandFate& fate, const std::vector<std::string>& on_the_way) {
   std::string text;
   const auto add = [&text](const std::string& more) {
     if (!more.empty()) text += (text.empty() ? "" : "; ") + more;
   };
-  for (const size_t pool : fate.pools) add(OnTheWay(cluster, book, pool, now));
+  for (const size_t pool : fate.pools) add(on_the_way[pool]);
   if (fate.sooner > 0) {
     add(std::to_string(fate.sooner) +
         " begin where others end before a new worker would have come, so none is asked for them");
@@ -185,6 +193,7 @@ std::string EncodeCluster(const ClusterSpec& cluster, const std::string& path, c
   line.Set("workers", std::move(workers));
   line.Set("failed", std::move(failed));
   Value waiting = Value::MakeList();
+  const std::vector<std::string> on_the_way = AllOnTheWay(cluster, book, now);
   for (size_t i = 0; i < book.demand().size() && i < book.wanted().fates.size(); ++i) {
     const DemandFate& fate = book.wanted().fates[i];
     if (fate.waiting == 0) continue;
@@ -193,24 +202,27 @@ std::string EncodeCluster(const ClusterSpec& cluster, const std::string& path, c
     one.Set("needs", DescribeRequest(book.demand()[i].request));
     one.Set("trials", fate.waiting);
     one.Set("placed", fate.placed);
-    one.Set("why", ToUtf8(WhyOf(cluster, book, fate, now)));
+    one.Set("why", ToUtf8(WhyOf(fate, on_the_way)));
     waiting.AsList().push_back(std::move(one));
   }
   line.Set("waiting", std::move(waiting));
   return ToJson(line);
 }
 
-std::string WhatPoolsDo(const ClusterSpec& cluster, const PoolBook& book, const std::string& sweep,
-                        Instant now) {
-  std::string text;
+std::map<std::string, std::string> WhatPoolsDo(const ClusterSpec& cluster, const PoolBook& book,
+                                               Instant now) {
+  const std::vector<std::string> on_the_way = AllOnTheWay(cluster, book, now);
+  std::map<std::string, std::string> texts;
   for (size_t i = 0; i < book.demand().size() && i < book.wanted().fates.size(); ++i) {
     const DemandFate& fate = book.wanted().fates[i];
-    if (book.demand()[i].sweep != sweep || fate.waiting == 0) continue;
-    const std::string why = WhyOf(cluster, book, fate, now);
+    if (fate.waiting == 0) continue;
+    const std::string why = WhyOf(fate, on_the_way);
+    if (why.empty()) continue;
+    std::string& text = texts[book.demand()[i].sweep];
     // The shapes of a sweep often wait for the same.
     if (text.find(why) == std::string::npos) text += (text.empty() ? "" : "; ") + why;
   }
-  return text;
+  return texts;
 }
 
 void PrintCluster(const Value& cluster, size_t width, std::ostream& out) {

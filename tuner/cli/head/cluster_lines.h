@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <ostream>
 #include <string>
 
@@ -34,10 +35,11 @@ namespace tune {
 std::string EncodeCluster(const ClusterSpec& cluster, const std::string& path, const PoolBook& book,
                           Instant now);
 
-// What the pools do about the trials of a sweep that wait: which of them was asked for how many
-// workers, what the engine says, and why no more are asked for. Empty: none of its trials waits.
-std::string WhatPoolsDo(const ClusterSpec& cluster, const PoolBook& book, const std::string& sweep,
-                        Instant now);
+// What the pools do about the trials of each sweep that wait, by its name: which of them was asked
+// for how many workers, what the engine says, and why no more are asked for. A sweep of which no
+// trial waits is not in it.
+std::map<std::string, std::string> WhatPoolsDo(const ClusterSpec& cluster, const PoolBook& book,
+                                               Instant now);
 
 // The same as EncodeCluster's as tables for a person, `width` wide.
 void PrintCluster(const Value& cluster, size_t width, std::ostream& out);

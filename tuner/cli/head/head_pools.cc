@@ -131,8 +131,8 @@ std::string HeadPools::Describe() const {
   return EncodeCluster(parts_.cluster, parts_.path, *book_, parts_.clock.Now());
 }
 
-std::string HeadPools::DescribeWait(const std::string& sweep) const {
-  return WhatPoolsDo(parts_.cluster, *book_, sweep, parts_.clock.Now());
+std::map<std::string, std::string> HeadPools::DescribeWaits() const {
+  return WhatPoolsDo(parts_.cluster, *book_, parts_.clock.Now());
 }
 
 Result<std::vector<std::string>> HeadPools::Change(const std::string& file,

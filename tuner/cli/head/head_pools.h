@@ -4,6 +4,7 @@
 // Thread rule: one thread, the head's.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,7 +51,7 @@ class HeadPools final : public ClusterDuties {
                                           const std::string& document) override;
   // For tune cluster (cluster_lines.h).
   std::string Describe() const override;
-  std::string DescribeWait(const std::string& sweep) const override;
+  std::map<std::string, std::string> DescribeWaits() const override;
   std::vector<std::string> TakeLines();
 
  private:

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/counted.h"
 #include "core/json.h"
 #include "core/resource_text.h"
 #include "core/resources.h"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr Duration kQueuePatience = Milliseconds(10'000);
 
-Result<std::vector<std::string>> Ask(const std::string& db_path, const Clock& clock) {
+Result<ControlAnswer> Ask(const std::string& db_path, const Clock& clock) {
   const std::optional<LockHolder> holder = FindLockHolder(db_path);
   if (!holder || !holder->is_head) {
     return Unavailable("no head holds " + db_path + "; tune status shows a sweep that runs alone");
@@ -31,7 +32,7 @@ Result<std::vector<std::string>> Ask(const std::string& db_path, const Clock& cl
   TUNE_ASSIGN_OR_RETURN(ControlAnswer answer,
                         AskTuner(ArtifactsDirOf(db_path), request, clock, kQueuePatience));
   TUNE_RETURN_IF_ERROR(answer.status);
-  return std::move(answer.lines);
+  return answer;
 }
 
 // "8 CPUs, 1 GPU"; nothing where nothing is held free.
@@ -67,13 +68,13 @@ Value WaitedFor(const Value& line) {
 
 int QueueCommand(const QueueOptions& options, const Clock& clock, std::ostream& out,
                  std::ostream& err) {
-  const Result<std::vector<std::string>> lines = Ask(options.db_path, clock);
-  if (!lines.ok()) return Complain(lines.status(), err);
+  const Result<ControlAnswer> answer = Ask(options.db_path, clock);
+  if (!answer.ok()) return Complain(answer.status(), err);
   RowPrinter printer(options.format, options.width, out);
   const bool is_for_person = options.format == OutputFormat::kTable;
   printer.Begin({"turn", "sweep", "owner", "priority", "weight", "reserve", "running", "cpus",
                  "gpus", is_for_person ? "waits" : "waits_us", "why"});
-  for (const std::string& text : *lines) {
+  for (const std::string& text : answer->lines) {
     const Result<Value> line = ParseJson(text);
     if (!line.ok() || !line->is_map()) continue;
     printer.Row({At(*line, "turn"), At(*line, "sweep"), At(*line, "owner"), At(*line, "priority"),
@@ -82,6 +83,11 @@ int QueueCommand(const QueueOptions& options, const Clock& clock, std::ostream& 
                  is_for_person ? WaitedFor(*line) : At(*line, "waits_us"), At(*line, "why")});
   }
   printer.End();
+  if (answer->left_out > 0) {
+    err << "warning: " << Counted(answer->left_out, "more sweep")
+        << (answer->left_out == 1 ? " is" : " are")
+        << " not shown: one answer of the head has no room for them; tune list shows all\n";
+  }
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/counted.h"
 #include "core/json.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/words/text_table.h"
@@ -55,7 +56,12 @@ std::vector<std::string> TroublesOfWorkers(const std::string& db_path, const std
                                            const Clock& clock) {
   constexpr double kSilentSeconds = 5;  // Workers speak each second.
   std::vector<std::string> lines;
-  for (const std::string& line : LinesOfTuner(db_path, sweep, ControlVerb::kWorkers, clock)) {
+  ControlRequest request;
+  request.sweep = sweep;
+  request.verb = ControlVerb::kWorkers;
+  const Result<ControlAnswer> answer = AskLivingTuner(db_path, request, clock, kPatience);
+  if (!answer.ok() || !answer->status.ok()) return lines;
+  for (const std::string& line : answer->lines) {
     const Result<Value> worker = ParseJson(line);
     if (!worker.ok() || !worker->is_map()) continue;
     const Value* const name = worker->Find("worker");
@@ -69,6 +75,10 @@ std::vector<std::string> TroublesOfWorkers(const std::string& db_path, const std
     if (waits != nullptr && waits->is_string()) {
       lines.push_back(Printable(name->AsString() + ": " + waits->AsString()));
     }
+  }
+  if (answer->left_out > 0) {
+    lines.push_back("nothing is known of " + Counted(answer->left_out, "more worker") +
+                    ": one answer of the tuner has no room for them");
   }
   return lines;
 }

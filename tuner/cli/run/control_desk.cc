@@ -29,8 +29,9 @@ ControlAnswer WithinBounds(std::vector<std::string> lines) {
     if (bytes > kControlAnswerBytesMax) break;
     ++count;
   }
+  const auto left_out = static_cast<int64_t>(lines.size() - count);
   lines.resize(count);
-  return {OkStatus(), std::move(lines)};
+  return {OkStatus(), std::move(lines), left_out};
 }
 
 // Whose key submits stands with the sweep; a user's makes that user its owner.
@@ -101,9 +102,8 @@ Status ControlDesk::ServeAllowed(const ControlServer::Arrival& arrival) {
   const ControlRequest& request = arrival.request;
   if (request.verb == ControlVerb::kSubmit) return Submit(arrival);
   if (request.verb == ControlVerb::kQueue) {
-    const auto pools = [this](const std::string& sweep) {
-      return parts_.cluster == nullptr ? "" : parts_.cluster->DescribeWait(sweep);
-    };
+    std::map<std::string, std::string> pools;
+    if (parts_.cluster != nullptr) pools = parts_.cluster->DescribeWaits();
     Answer(arrival.client, WithinBounds(EncodeQueue(parts_.controller, parts_.clock.Now(), pools)));
     return OkStatus();
   }

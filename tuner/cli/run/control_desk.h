@@ -3,6 +3,7 @@
 // Thread rule: one thread, the tuner's.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,8 +44,9 @@ class ClusterDuties {
  public:
   virtual ~ClusterDuties() = default;
   virtual std::string Describe() const = 0;
-  // What the pools do about what a sweep waits for; empty: it waits for nothing of theirs.
-  virtual std::string DescribeWait(const std::string& sweep) const = 0;
+  // What the pools do about what each sweep waits for, by its name; a sweep that waits for nothing
+  // of theirs is not in it.
+  virtual std::map<std::string, std::string> DescribeWaits() const = 0;
   // What differs in the cluster file is applied; lines for a person say what does.
   // kInvalidArgument, kFailedPrecondition: it cannot be, and nothing is changed.
   virtual Result<std::vector<std::string>> Change(const std::string& file,

@@ -1,0 +1,65 @@
+// What a head answers over its control socket, by real requests to its desk.
+#include "tuner/cli/run/control_desk.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "core/json.h"
+#include "core/posix/real_clock.h"
+#include "tests/tuner/head_sweeps_world.h"
+#include "tuner/control/control_client.h"
+
+namespace tune {
+namespace {
+
+class ControlDeskTest : public HeadSweepsTest {
+ protected:
+  ControlAnswer AskDesk(ControlVerb verb) {
+    ControlDesk desk(artifacts_dir_, {life_->controller, life_->tuner, life_->queue, clock_,
+                                      *life_->doors, *life_->store, &sweeps()});
+    EXPECT_TRUE(desk.status().ok()) << desk.status().message();
+    ControlRequest request;
+    request.verb = verb;
+    request.tuner = getpid();
+    request.sweep = "all";
+    ControlAnswer told{Internal("nothing was answered"), {}};
+    std::atomic<bool> is_answered = false;
+    std::jthread asks([&] {
+      const RealClock clock;
+      auto answer = AskTuner(artifacts_dir_, request, clock, Seconds(60));
+      if (answer.ok()) told = *std::move(answer);
+      is_answered = true;
+    });
+    while (!is_answered) EXPECT_TRUE(desk.Serve().ok());
+    asks.join();
+    return told;
+  }
+};
+
+TEST_F(ControlDeskTest, AQueueThatIsTooLongForOneAnswerSaysHowManySweepsAreLeftOut) {
+  constexpr int kFirst = 20;
+  constexpr int kFollowing = 250;
+  std::string after;  // Long words about why each of the others waits.
+  for (int i = 0; i < kFirst; ++i) {
+    const std::string name = std::string(150, 'a') + std::to_string(i);
+    Submit(name);
+    after += (after.empty() ? "\"" : ", \"") + name + "\"";
+  }
+  std::string spec = kHeadSweepSpec;
+  spec.insert(spec.rfind('}'), ", \"after\": [" + after + "]");
+  for (int i = 0; i < kFollowing; ++i) Submit("b" + std::to_string(i), spec);
+  LookAfter({});
+  const ControlAnswer answer = AskDesk(ControlVerb::kQueue);
+  ASSERT_TRUE(answer.status.ok()) << answer.status.message();
+  EXPECT_GT(answer.left_out, 0);
+  EXPECT_EQ(static_cast<int64_t>(answer.lines.size()) + answer.left_out, kFirst + kFollowing);
+  EXPECT_TRUE(ParseJson(answer.lines.back()).ok());
+}
+
+}  // namespace
+}  // namespace tune
