@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "core/json.h"
 #include "core/utf8.h"
@@ -75,6 +76,33 @@ std::vector<std::string> EncodeQueue(const Controller& controller, Instant now,
   const std::set<ExperimentId> has_turn(turn.begin(), turn.end());
   for (const auto& [id, open] : controller.sweeps()) {
     if (!has_turn.contains(id)) lines.push_back(Line(id, std::nullopt, around));
+  }
+  return lines;
+}
+
+std::vector<std::string> EncodeStates(const Controller& controller) {
+  constexpr size_t kSweepsOfLineMax = 1000;
+  WaitingReasons reasons;
+  std::map<std::pair<bool, std::string>, std::vector<Value::List>> groups;  // Of those that run.
+  for (const auto& [id, open] : controller.sweeps()) {
+    const SweepView view(controller, id);
+    const std::optional<std::string> why = view.is_paused() ? "" : reasons.First(view);
+    if (!why) continue;
+    auto& lists = groups[{!view.is_paused(), *why}];
+    if (lists.empty() || lists.back().size() == kSweepsOfLineMax) lists.emplace_back();
+    lists.back().emplace_back(id.value);
+  }
+  std::vector<std::string> lines;
+  for (auto& [what, lists] : groups) {
+    for (Value::List& sweeps : lists) {
+      Value line = Value::MakeMap();
+      line.Set("is_paused", !what.first);
+      line.Set("why", ToUtf8(what.second));
+      Value ids = Value::MakeList();
+      ids.AsList() = std::move(sweeps);
+      line.Set("sweeps", std::move(ids));
+      lines.push_back(ToJson(line));
+    }
   }
   return lines;
 }

@@ -31,7 +31,7 @@ constexpr ControlVerb kOfThePool[] = {ControlVerb::kDrain, ControlVerb::kCluster
                                       ControlVerb::kClusterSet};
 constexpr ControlVerb kTelling[] = {
     ControlVerb::kState, ControlVerb::kDevices, ControlVerb::kWorkers, ControlVerb::kWaiting,
-    ControlVerb::kQueue, ControlVerb::kTraffic, ControlVerb::kCluster};
+    ControlVerb::kQueue, ControlVerb::kTraffic, ControlVerb::kCluster, ControlVerb::kStates};
 
 TEST(Asker, AUserChangesWhatIsHisOwnAlone) {
   for (const ControlVerb verb : kOfASweep) {

@@ -6,37 +6,46 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <thread>
 
 #include "core/json.h"
 #include "core/posix/real_clock.h"
 #include "tests/tuner/head_sweeps_world.h"
+#include "tuner/cli/look/living_state.h"
 #include "tuner/control/control_client.h"
 
 namespace tune {
 namespace {
 
+using ::testing::ElementsAre;
+
 class ControlDeskTest : public HeadSweepsTest {
  protected:
-  ControlAnswer AskDesk(ControlVerb verb) {
+  // While a thread of its own does `ask`.
+  void ServeWhile(const std::function<void(const Clock&)>& ask) {
     ControlDesk desk(artifacts_dir_, {life_->controller, life_->tuner, life_->queue, clock_,
                                       *life_->doors, *life_->store, &sweeps()});
     EXPECT_TRUE(desk.status().ok()) << desk.status().message();
+    std::atomic<bool> is_answered = false;
+    std::jthread asks([&] {
+      const RealClock clock;
+      ask(clock);
+      is_answered = true;
+    });
+    while (!is_answered) EXPECT_TRUE(desk.Serve().ok());
+  }
+  ControlAnswer AskDesk(ControlVerb verb) {
     ControlRequest request;
     request.verb = verb;
     request.tuner = getpid();
     request.sweep = "all";
     ControlAnswer told{Internal("nothing was answered"), {}};
-    std::atomic<bool> is_answered = false;
-    std::jthread asks([&] {
-      const RealClock clock;
+    ServeWhile([&](const Clock& clock) {
       auto answer = AskTuner(artifacts_dir_, request, clock, Seconds(60));
       if (answer.ok()) told = *std::move(answer);
-      is_answered = true;
     });
-    while (!is_answered) EXPECT_TRUE(desk.Serve().ok());
-    asks.join();
     return told;
   }
 };
@@ -59,6 +68,36 @@ TEST_F(ControlDeskTest, AQueueThatIsTooLongForOneAnswerSaysHowManySweepsAreLeftO
   EXPECT_GT(answer.left_out, 0);
   EXPECT_EQ(static_cast<int64_t>(answer.lines.size()) + answer.left_out, kFirst + kFollowing);
   EXPECT_TRUE(ParseJson(answer.lines.back()).ok());
+}
+
+TEST_F(ControlDeskTest, OneAnswerTellsWhichSweepsArePausedAndWhyTheOthersWait) {
+  for (const char* const name : {"a", "b", "c"}) Submit(name);
+  Take("b", PauseRequested{std::nullopt, true});
+  const ControlAnswer answer = AskDesk(ControlVerb::kStates);
+  ASSERT_TRUE(answer.status.ok()) << answer.status.message();
+  EXPECT_THAT(answer.lines,
+              ElementsAre(R"({"is_paused":true,"why":"","sweeps":[2]})",
+                          R"({"is_paused":false,"why":"it needs cpu: 1, and no worker is there",)"
+                          R"("sweeps":[1,3]})"));
+  LivingStates states;
+  ServeWhile([&](const Clock& clock) { states = LivingStates::Ask(db_path_, clock); });
+  EXPECT_TRUE(states.status().ok()) << states.status().message();
+  FoundSweep sweep;
+  sweep.id = Find("b").value;
+  sweep.status = kStateRunning;
+  states.TellPaused(sweep);
+  EXPECT_EQ(sweep.status, kStatePaused);
+  sweep.id = Find("c").value;
+  sweep.status = kStateRunning;
+  states.TellPaused(sweep);
+  EXPECT_EQ(sweep.status, kStateRunning);
+  EXPECT_EQ(states.WhyItWaits(sweep), "it needs cpu: 1, and no worker is there");
+}
+
+TEST_F(ControlDeskTest, StatesThatATunerDoesNotTellAreNotTakenForKnown) {
+  Submit("a");
+  const LivingStates states = LivingStates::Ask(db_path_, RealClock());
+  EXPECT_EQ(states.status().code(), StatusCode::kUnavailable) << "nobody serves the socket";
 }
 
 }  // namespace

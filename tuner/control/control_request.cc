@@ -16,11 +16,13 @@ namespace tune {
 namespace {
 
 constexpr std::array kVerbs = {
-    ControlVerb::kPause,       ControlVerb::kUnpause,   ControlVerb::kStop,   ControlVerb::kSet,
-    ControlVerb::kDrain,       ControlVerb::kDevices,   ControlVerb::kState,  ControlVerb::kTraffic,
-    ControlVerb::kWorkers,     ControlVerb::kWaiting,   ControlVerb::kSubmit, ControlVerb::kQueue,
-    ControlVerb::kResume,      ControlVerb::kDelete,    ControlVerb::kNote,   ControlVerb::kCluster,
-    ControlVerb::kClusterDown, ControlVerb::kClusterSet};
+    ControlVerb::kPause,   ControlVerb::kUnpause,     ControlVerb::kStop,
+    ControlVerb::kSet,     ControlVerb::kDrain,       ControlVerb::kDevices,
+    ControlVerb::kState,   ControlVerb::kTraffic,     ControlVerb::kWorkers,
+    ControlVerb::kWaiting, ControlVerb::kSubmit,      ControlVerb::kQueue,
+    ControlVerb::kResume,  ControlVerb::kDelete,      ControlVerb::kNote,
+    ControlVerb::kCluster, ControlVerb::kClusterDown, ControlVerb::kClusterSet,
+    ControlVerb::kStates};
 
 struct CodeName {
   StatusCode code;
@@ -232,6 +234,8 @@ const char* ControlVerbName(ControlVerb verb) {
       return "devices";
     case ControlVerb::kState:
       return "state";
+    case ControlVerb::kStates:
+      return "states";
     case ControlVerb::kTraffic:
       return "traffic";
     case ControlVerb::kWorkers:
@@ -397,7 +401,7 @@ Result<ControlRequest> DecodeRequest(std::string_view line) {
   if (verb_count == 0) {
     return InvalidArgument(
         "the verb is missing: one of pause, unpause, stop, set, drain, devices, workers, "
-        "waiting, state, submit, queue, resume, delete, note, cluster and cluster_down");
+        "waiting, state, states, submit, queue, resume, delete, note, cluster and cluster_down");
   }
   if (request.tuner == 0) return InvalidArgument("'tuner' is missing");
   if (request.sweep.empty()) return InvalidArgument("'sweep' is missing");

@@ -9,7 +9,8 @@
 // of "limits.trial_time=20m", drain {worker}.
 // Without a trial they are about the whole sweep. devices {} changes nothing: it is answered with a
 // line for each device (tuner/device_status.h), workers {} and waiting {} with lines of
-// tuner/waiting_trials.h. state {} is answered with PAUSED or RUNNING.
+// tuner/waiting_trials.h. state {} is answered with PAUSED or RUNNING, states {}
+// with lines of tuner/queue_lines.h about all open sweeps, whatever `sweep` is.
 //
 // An answer of more than kControlAnswerBytesMax ends with a whole line, and says how many lines
 // follow it: {"ok": [...], "left_out": 8500}.
@@ -61,6 +62,7 @@ enum class ControlVerb {
   kDrain,
   kDevices,
   kState,
+  kStates,
   kTraffic,
   kWorkers,
   kWaiting,

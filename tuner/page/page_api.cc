@@ -124,31 +124,34 @@ PageApi::Followed& PageApi::Follow(const FoundSweep& sweep) {
 
 Result<std::string> PageApi::SummaryOf(const FoundSweep& sweep) {
   if (!sweep.finished_us) return SummaryJson(*database_, sweep, clock_);
-  const auto same = [&](const EndedSweep& one) {
-    return one.id == sweep.id && one.created_us == sweep.created_us &&
-           one.finished_us == *sweep.finished_us && one.status == sweep.status;
-  };
-  const auto known = std::find_if(ended_.begin(), ended_.end(), same);
-  if (known != ended_.end()) return known->summary;
+  const auto known = ended_.find(sweep.id);
+  const bool is_same = known != ended_.end() && known->second.created_us == sweep.created_us &&
+                       known->second.finished_us == *sweep.finished_us &&
+                       known->second.status == sweep.status;
+  if (is_same) return known->second.summary;
   TUNE_ASSIGN_OR_RETURN(const std::string summary, SummaryJson(*database_, sweep, clock_));
-  std::erase_if(ended_, [&](const EndedSweep& one) { return one.id == sweep.id; });
-  if (ended_.size() >= kEndedMax) ended_.pop_front();
-  ended_.push_back({sweep.id, sweep.created_us, *sweep.finished_us, sweep.status, summary});
+  ended_[sweep.id] = {sweep.created_us, *sweep.finished_us, sweep.status, summary};
+  // The latest ones stay: a look at the list goes through all of them.
+  if (ended_.size() > kEndedMax) ended_.erase(ended_.begin());
   return summary;
 }
 
 Result<std::string> PageApi::Sweeps() {
   TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> sweeps, ListSweeps(*database_));
+  const LivingStates states = LivingStates::Ask(database_->path(), clock_);
+  std::set<int64_t> ids;
   std::string out = "[";
   for (auto it = sweeps.rbegin(); it != sweeps.rend(); ++it) {
     if (out.size() > 1) out += ',';
     FoundSweep living = *it;
-    TellPaused(database_->path(), clock_, living);
+    states.TellPaused(living);
     TUNE_ASSIGN_OR_RETURN(const std::string summary, SummaryOf(living));
     out += summary;
     AppendLabels(living.labels, out);
     out += "}";
+    ids.insert(living.id);
   }
+  std::erase_if(ended_, [&](const auto& one) { return !ids.contains(one.first); });
   return out + "]";
 }
 

@@ -27,6 +27,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -74,11 +75,11 @@ class PageApi {
   };
   // A sweep that is over stays as it is until it is resumed, which leaves it without this end.
   struct EndedSweep {
-    int64_t id = 0, created_us = 0, finished_us = 0;
+    int64_t created_us = 0, finished_us = 0;
     std::string status;
     std::string summary;  // As of Summary.
   };
-  static constexpr size_t kEndedMax = 1000;
+  static constexpr size_t kEndedMax = 20'000;  // A kilobyte each.
   static constexpr size_t kFollowedMax = 4;
   static constexpr size_t kRangesMax = 32;
 
@@ -122,9 +123,9 @@ class PageApi {
   Aside compared_;
   int64_t told_version_ = -1;
   int64_t event_count_ = 0;
-  std::deque<Followed> followed_;  // The latest first.
-  int64_t followed_count_ = 0;     // Ever: the rows of each have revisions of their own.
-  std::deque<EndedSweep> ended_;
+  std::deque<Followed> followed_;        // The latest first.
+  int64_t followed_count_ = 0;           // Ever: the rows of each have revisions of their own.
+  std::map<int64_t, EndedSweep> ended_;  // By id.
 };
 
 }  // namespace tune

@@ -190,7 +190,7 @@ Result<HeadDuties::Submitted> HeadSweeps::Submit(const std::string& name,
         std::max(Seconds(1).us, kStoreAnswerPatience.us - (parts_.clock.Now() - asked).us)};
   };
   TUNE_RETURN_IF_ERROR(OfAwayStore(CheckNew(name, spec)));
-  TUNE_RETURN_IF_ERROR(CheckOrder(parts_.db_path, spec.after, parts_.clock));
+  TUNE_RETURN_IF_ERROR(CheckOrder(parts_.db_path, spec.after));
   const bool needs_package =
       provenance->is_elsewhere && !WorkingFolder(spec.trainable, spec.base_dir).empty();
   if (needs_package) TUNE_RETURN_IF_ERROR(CheckPackage(parts_.db_path, provenance->package));
@@ -317,7 +317,7 @@ Status HeadSweeps::LookAtOrder() {
       StopFollowing(id);
       continue;
     }
-    const Result<AfterView> view = LookAfter(**database, following_.at(id), parts_.clock);
+    const Result<AfterView> view = LookAfter(**database, following_.at(id));
     if (!view.ok()) return Internal(view.status().message());
     if (view->state == AfterState::kWaits) {
       order_due_.erase(id);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/time.h"
+#include "core/utf8.h"
 #include "tuner/artifact_path.h"
 #include "tuner/cli/look/found_job.h"
 #include "tuner/cli/look/live_view.h"
@@ -58,10 +59,17 @@ void PrintForProgram(const std::vector<FoundJob>& jobs, RowPrinter& printer) {
   printer.End();
 }
 
-Result<std::vector<FoundJob>> ReadJobs(const JobsOptions& options, const Clock& clock) {
+Result<std::vector<FoundJob>> ReadJobs(const JobsOptions& options, const Clock& clock,
+                                       std::ostream& err) {
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(options.db_path));
-  TUNE_ASSIGN_OR_RETURN(std::vector<FoundJob> jobs,
-                        ListJobs(*database, options.tags, clock, /*asks=*/true));
+  Status told;
+  TUNE_ASSIGN_OR_RETURN(std::vector<FoundJob> jobs, ListJobs(*database, options.tags, clock, told));
+  const bool any_is_open = std::any_of(jobs.begin(), jobs.end(),
+                                       [](const FoundJob& job) { return !IsFinal(job.state); });
+  if (!told.ok() && any_is_open) {
+    err << "warning: why jobs wait, and whether they are paused, is not known of each: "
+        << PrintableLines(told.message()) << "\n";
+  }
   if (options.open_only) {
     std::erase_if(jobs, [](const FoundJob& job) { return IsFinal(job.state); });
   }
@@ -84,7 +92,7 @@ std::string DescribeEnd(const FoundJob& job) {
 
 int JobsCommand(const JobsOptions& options, const Clock& clock, std::ostream& out,
                 std::ostream& err) {
-  const Result<std::vector<FoundJob>> jobs = ReadJobs(options, clock);
+  const Result<std::vector<FoundJob>> jobs = ReadJobs(options, clock, err);
   if (!jobs.ok()) return Complain(jobs.status(), err);
   RowPrinter printer(options.format, options.width, out);
   if (options.format == OutputFormat::kTable) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -91,8 +92,10 @@ void Fail(const TrialState& trial, FoundJob& job) {
   }
 }
 
-void Wait(const FoundSweep& sweep, const std::string& db_path, const Clock& clock, bool asks,
-          FoundJob& job) {
+// Why a job waits, as the living tuner tells it; null: nobody is asked.
+using AskWhy = std::function<std::string()>;
+
+void Wait(const FoundSweep& sweep, const std::string& db_path, const AskWhy& ask, FoundJob& job) {
   job.state = JobState::kPending;
   if (sweep.status == "INTERRUPTED") {
     if (!sweep.given_up.empty()) {
@@ -114,8 +117,8 @@ void Wait(const FoundSweep& sweep, const std::string& db_path, const Clock& cloc
     job.reason = "paused";
     return;
   }
-  if (!asks) return;
-  job.sentence = WhyItWaits(db_path, sweep.name, clock);
+  if (!ask) return;
+  job.sentence = ask();
   const bool is_paused = job.sentence.find("paused") != std::string::npos;
   job.reason = is_paused                          ? "paused"
                : job.sentence.starts_with("back") ? "backing_off"
@@ -123,7 +126,7 @@ void Wait(const FoundSweep& sweep, const std::string& db_path, const Clock& cloc
 }
 
 void Understand(const FoundSweep& sweep, const TrialState& trial, const std::string& db_path,
-                const Clock& clock, bool asks, FoundJob& job) {
+                const AskWhy& ask, FoundJob& job) {
   // Its last report may have come before the rest of what it printed.
   const bool is_living = sweep.status == "RUNNING" || sweep.status == "PAUSED";
   if (trial.outcome == "running" && is_living) {
@@ -150,7 +153,7 @@ void Understand(const FoundSweep& sweep, const TrialState& trial, const std::str
     job.exit_status = kCouldNotRun;
     return;
   }
-  Wait(sweep, db_path, clock, asks, job);
+  Wait(sweep, db_path, ask, job);
 }
 
 // As a shell would be told.
@@ -175,10 +178,10 @@ std::string ShellText(const Value& trainable) {
 
 // What it is to follow tells more than that the head has paused, or stopped, it.
 Status LookAtOrder(Database& database, const FoundSweep& sweep,
-                   const std::vector<std::string>& after, const Clock& clock, FoundJob& job) {
+                   const std::vector<std::string>& after, FoundJob& job) {
   const bool may_be = job.state == JobState::kPending || job.state == JobState::kStopped;
   if (after.empty() || !may_be || job.started_us) return OkStatus();
-  TUNE_ASSIGN_OR_RETURN(const AfterView view, LookAfter(database, after, clock));
+  TUNE_ASSIGN_OR_RETURN(const AfterView view, LookAfter(database, after));
   // A person may have let it begin all the same.
   const bool waits = job.state == JobState::kPending && view.state == AfterState::kWaits &&
                      job.reason != "waits_for_resources";
@@ -196,17 +199,7 @@ Status LookAtOrder(Database& database, const FoundSweep& sweep,
   return OkStatus();
 }
 
-}  // namespace
-
-Result<JobState> ReadJobState(Database& database, const FoundSweep& sweep, const Clock& clock) {
-  TUNE_ASSIGN_OR_RETURN(const TrialState trial, ReadTrial(database, sweep.id));
-  FoundJob job;
-  Understand(sweep, trial, database.path(), clock, /*asks=*/false, job);
-  return job.state;
-}
-
-Result<FoundJob> ReadJob(Database& database, FoundSweep sweep, const Clock& clock, bool asks) {
-  if (asks) TellPaused(database.path(), clock, sweep);
+Result<FoundJob> Read(Database& database, const FoundSweep& sweep, const AskWhy& ask) {
   FoundJob job;
   job.name = sweep.name;
   job.created_us = sweep.created_us;
@@ -214,15 +207,30 @@ Result<FoundJob> ReadJob(Database& database, FoundSweep sweep, const Clock& cloc
   TUNE_ASSIGN_OR_RETURN(const TrialState trial, ReadTrial(database, sweep.id));
   job.started_us = trial.started_us;
   job.finished_us = trial.finished_us;
-  Understand(sweep, trial, database.path(), clock, asks, job);
+  Understand(sweep, trial, database.path(), ask, job);
   if (IsFinal(job.state) && !job.finished_us) job.finished_us = sweep.finished_us;  // Never begun.
   const Result<ExperimentSpec> spec = ReadStoredSpec(database, sweep);
   if (!spec.ok()) return job;
   job.resources = DescribeRequest(spec->resources);
   job.owner = spec->share.owner;
   job.command = ShellText(spec->trainable);
-  TUNE_RETURN_IF_ERROR(LookAtOrder(database, sweep, spec->after, clock, job));
+  TUNE_RETURN_IF_ERROR(LookAtOrder(database, sweep, spec->after, job));
   return job;
+}
+
+}  // namespace
+
+Result<JobState> ReadJobState(Database& database, const FoundSweep& sweep) {
+  TUNE_ASSIGN_OR_RETURN(const TrialState trial, ReadTrial(database, sweep.id));
+  FoundJob job;
+  Understand(sweep, trial, database.path(), nullptr, job);
+  return job.state;
+}
+
+Result<FoundJob> ReadJob(Database& database, FoundSweep sweep, const Clock& clock, bool asks) {
+  if (!asks) return Read(database, sweep, nullptr);
+  TellPaused(database.path(), clock, sweep);
+  return Read(database, sweep, [&] { return WhyItWaits(database.path(), sweep.name, clock); });
 }
 
 const char* JobStateName(JobState state) {
@@ -247,13 +255,17 @@ bool IsJob(const FoundSweep& sweep) {
 }
 
 Result<std::vector<FoundJob>> ListJobs(Database& database, const std::vector<std::string>& tags,
-                                       const Clock& clock, bool asks) {
+                                       const Clock& clock, Status& told) {
   TUNE_ASSIGN_OR_RETURN(std::vector<FoundSweep> sweeps, ListSweeps(database));
   TUNE_RETURN_IF_ERROR(KeepTagged(tags, sweeps));
+  const LivingStates living = LivingStates::Ask(database.path(), clock);
+  told = living.status();
   std::vector<FoundJob> jobs;
   for (FoundSweep& sweep : sweeps) {
     if (!IsJob(sweep)) continue;
-    TUNE_ASSIGN_OR_RETURN(FoundJob job, ReadJob(database, std::move(sweep), clock, asks));
+    living.TellPaused(sweep);
+    const auto why = [&] { return living.WhyItWaits(sweep); };
+    TUNE_ASSIGN_OR_RETURN(FoundJob job, Read(database, sweep, why));
     jobs.push_back(std::move(job));
   }
   return jobs;

@@ -45,12 +45,13 @@ struct FoundJob {
 // Whether it is one: a sweep of one trial without parameters, whose metric is its exit status.
 bool IsJob(const FoundSweep& sweep);
 
-// All of the database that have these tags (KeepTagged), by id; `asks`: a living head is asked why
-// one waits.
+// All of the database that have these tags (KeepTagged), by id. A living head is asked once, for
+// all of them, which are paused and why the others wait; `told` becomes why it has not told that of
+// each.
 Result<std::vector<FoundJob>> ListJobs(Database& database, const std::vector<std::string>& tags,
-                                       const Clock& clock, bool asks);
+                                       const Clock& clock, Status& told);
 // Requires that it is one. Without what it waits for.
-Result<JobState> ReadJobState(Database& database, const FoundSweep& sweep, const Clock& clock);
+Result<JobState> ReadJobState(Database& database, const FoundSweep& sweep);
 // Requires that it is one.
 Result<FoundJob> ReadJob(Database& database, FoundSweep sweep, const Clock& clock, bool asks);
 // kNotFound: no sweep is called so; kInvalidArgument: it is a sweep, and no job.

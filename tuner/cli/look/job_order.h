@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "core/clock.h"
 #include "core/status.h"
 #include "tuner/cli/look/sweep_lookup.h"
 #include "tuner/sqlite/database.h"
@@ -25,14 +24,12 @@ struct AfterView {
 };
 
 // Of sweeps and jobs of the database, by name.
-Result<AfterView> LookAfter(Database& database, const std::vector<std::string>& names,
-                            const Clock& clock);
+Result<AfterView> LookAfter(Database& database, const std::vector<std::string>& names);
 
 // Before one with this `after` is stored: what goes before it is there, and has not failed.
-Status CheckOrder(const std::string& db_path, const std::vector<std::string>& after,
-                  const Clock& clock);
+Status CheckOrder(const std::string& db_path, const std::vector<std::string>& after);
 
 // "begins when prepare is over" of a PAUSED sweep or job that a head holds until then; else "".
-Result<std::string> WhatHoldsIt(Database& database, const FoundSweep& sweep, const Clock& clock);
+Result<std::string> WhatHoldsIt(Database& database, const FoundSweep& sweep);
 
 }  // namespace tune

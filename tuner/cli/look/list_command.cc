@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "core/utf8.h"
 #include "tuner/cli/look/living_state.h"
 #include "tuner/cli/look/sweep_lookup.h"
 #include "tuner/cli/look/trial_counts.h"
@@ -14,7 +15,8 @@
 namespace tune {
 namespace {
 
-Status PrintList(const ListOptions& options, const Clock& clock, std::ostream& out) {
+Status PrintList(const ListOptions& options, const Clock& clock, std::ostream& out,
+                 std::ostream& err) {
   TUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenForQueries(options.db_path));
   TUNE_ASSIGN_OR_RETURN(std::vector<FoundSweep> sweeps, ListSweeps(*database));
   TUNE_RETURN_IF_ERROR(KeepTagged(options.tags, sweeps));
@@ -36,8 +38,9 @@ Status PrintList(const ListOptions& options, const Clock& clock, std::ostream& o
     printer.Begin({"name", "status", "trials", "ended", "metric", "mode", "best_value",
                    "best_trial", "created_at", "finished_at", "tags", "note"});
   }
+  const LivingStates living = LivingStates::Ask(options.db_path, clock);
   for (FoundSweep& sweep : sweeps) {
-    TellPaused(options.db_path, clock, sweep);
+    living.TellPaused(sweep);
     TUNE_ASSIGN_OR_RETURN(const TrialCounts counts, CountTrials(*database, sweep.id));
     TUNE_ASSIGN_OR_RETURN(const std::optional<BestTrial> best, FindBestTrial(*database, sweep));
     const Value best_value = best ? Value(best->value) : Value();
@@ -63,6 +66,13 @@ Status PrintList(const ListOptions& options, const Clock& clock, std::ostream& o
                  TagsValue(sweep.labels.tags), sweep.labels.note});
   }
   printer.End();
+  const bool any_runs = std::any_of(sweeps.begin(), sweeps.end(), [](const FoundSweep& sweep) {
+    return HasTuner(sweep) && !sweep.is_told();
+  });
+  if (any_runs && !living.status().ok()) {
+    err << "warning: whether each sweep is paused is not known: "
+        << PrintableLines(living.status().message()) << "\n";
+  }
   return OkStatus();
 }
 
@@ -70,7 +80,7 @@ Status PrintList(const ListOptions& options, const Clock& clock, std::ostream& o
 
 int ListCommand(const ListOptions& options, const Clock& clock, std::ostream& out,
                 std::ostream& err) {
-  const Status status = PrintList(options, clock, out);
+  const Status status = PrintList(options, clock, out, err);
   return status.ok() ? 0 : Complain(status, err);
 }
 

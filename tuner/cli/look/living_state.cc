@@ -90,6 +90,48 @@ void TellPaused(const std::string& db_path, const Clock& clock, FoundSweep& swee
   if (lines.size() == 1 && lines[0] == kStatePaused) sweep.status = kStatePaused;
 }
 
+LivingStates LivingStates::Ask(const std::string& db_path, const Clock& clock) {
+  constexpr Duration kPatienceOfList = Seconds(10);
+  LivingStates states;
+  const std::optional<LockHolder> holder = FindLockHolder(db_path);
+  if (!holder || holder->is_brief()) return states;
+  ControlRequest request;
+  request.verb = ControlVerb::kStates;
+  request.sweep = holder->experiment.empty() ? "all" : holder->experiment;
+  const Result<ControlAnswer> answer = AskLivingTuner(db_path, request, clock, kPatienceOfList);
+  if (answer.status().code() == StatusCode::kFailedPrecondition) return states;  // It has ended.
+  states.status_ = answer.ok() ? answer->status : answer.status();
+  if (!states.status_.ok()) return states;
+  for (const std::string& line : answer->lines) states.Take(line);
+  if (answer->left_out > 0) {
+    states.status_ =
+        Unavailable("one answer of the tuner has no room for the states of all sweeps");
+  }
+  return states;
+}
+
+void LivingStates::Take(const std::string& line) {
+  const Result<Value> read = ParseJson(line);
+  const Value* const is_paused = read.ok() && read->is_map() ? read->Find("is_paused") : nullptr;
+  const Value* const why = is_paused != nullptr ? read->Find("why") : nullptr;
+  const Value* const sweeps = why != nullptr ? read->Find("sweeps") : nullptr;
+  if (sweeps == nullptr || !why->is_string() || !sweeps->is_list()) return;
+  for (const Value& id : sweeps->AsList()) {
+    if (id.is_int()) states_[id.AsInt()] = {*is_paused == Value(true), why->AsString()};
+  }
+}
+
+void LivingStates::TellPaused(FoundSweep& sweep) const {
+  const auto state = states_.find(sweep.id);
+  const bool is_paused = state != states_.end() && state->second.is_paused;
+  if (is_paused && sweep.status == kStateRunning) sweep.status = kStatePaused;
+}
+
+std::string LivingStates::WhyItWaits(const FoundSweep& sweep) const {
+  const auto state = states_.find(sweep.id);
+  return state == states_.end() ? "" : state->second.why;
+}
+
 bool HasTuner(const FoundSweep& sweep) {
   return sweep.status == kStateRunning || sweep.status == kStatePaused;
 }

@@ -3,6 +3,8 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,32 @@ std::vector<std::string> TroublesOfWorkers(const std::string& db_path, const std
 // A RUNNING sweep whose tuner says so becomes PAUSED. A tuner that does not answer in time changes
 // nothing.
 void TellPaused(const std::string& db_path, const Clock& clock, FoundSweep& sweep);
+
+// What the living tuner of a database tells of all its sweeps in one answer: for lists of sweeps.
+class LivingStates {
+ public:
+  // Nobody is asked.
+  LivingStates() = default;
+  // Where no tuner lives there is nothing to tell.
+  static LivingStates Ask(const std::string& db_path, const Clock& clock);
+
+  // As the functions of these names above.
+  void TellPaused(FoundSweep& sweep) const;
+  std::string WhyItWaits(const FoundSweep& sweep) const;
+  // Why some sweeps of a living tuner are not known of: it does not answer, or its answer has no
+  // room for them.
+  const Status& status() const { return status_; }
+
+ private:
+  struct State {
+    bool is_paused = false;
+    std::string why;
+  };
+  void Take(const std::string& line);
+
+  std::map<int64_t, State> states_;  // By the sweep's id.
+  Status status_;
+};
 
 // RUNNING or PAUSED.
 bool HasTuner(const FoundSweep& sweep);

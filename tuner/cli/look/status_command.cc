@@ -174,7 +174,7 @@ Result<SweepStatus> ReadStatus(Database& database, const std::string& name, cons
   const int64_t id = status.sweep.id;
   status.resume_command = ShellCommand("resume", status.sweep.name, database.path());
   if (HasTuner(status.sweep)) status.tuner = FindLockHolder(database.path());
-  TUNE_ASSIGN_OR_RETURN(status.order, WhatHoldsIt(database, status.sweep, clock));
+  TUNE_ASSIGN_OR_RETURN(status.order, WhatHoldsIt(database, status.sweep));
   status.trial_count_max = TrialCountMax(database, status.sweep);
   TUNE_ASSIGN_OR_RETURN(status.best, FindBestTrial(database, status.sweep));
   if (!status.best) status.why_no_best = WhyThereIsNoBest(database, status.sweep);

@@ -107,6 +107,10 @@ Status ControlDesk::ServeAllowed(const ControlServer::Arrival& arrival) {
     Answer(arrival.client, WithinBounds(EncodeQueue(parts_.controller, parts_.clock.Now(), pools)));
     return OkStatus();
   }
+  if (request.verb == ControlVerb::kStates) {
+    Answer(arrival.client, WithinBounds(EncodeStates(parts_.controller)));
+    return OkStatus();
+  }
   if (request.verb == ControlVerb::kCluster || request.verb == ControlVerb::kClusterDown ||
       request.verb == ControlVerb::kClusterSet) {
     Answer(arrival.client, TellCluster(request));
