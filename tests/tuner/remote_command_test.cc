@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tests/tuner/temp_folder.h"
 #include "trial_runner/package/folder_text.h"
@@ -97,8 +98,10 @@ TEST(RemoteFiles, ComeAsOneTextAndReplaceNothing) {
   std::ofstream(there / "curves.svg") << "<svg/>";
   const FolderText text = *FolderText::Of(there.path());
   const std::string all = *text.Read(0, 1 << 20);
+  const std::vector<std::string> asked = {"best", "--export=" + (here / "model"),
+                                          "--svg=" + (here / "curves.svg")};
   for (const bool is_whole : {true, false}) {
-    auto files = RemoteFiles::Prepare({"best", "--export=" + (here / "model")});
+    auto files = RemoteFiles::Prepare(asked);
     ASSERT_TRUE(files.ok()) << files.status().message();
     ASSERT_TRUE(files->Take(text.name(), all.substr(0, 100)).ok());
     ASSERT_TRUE(files->Take(text.name(), all.substr(100, is_whole ? all.size() : 200)).ok());
@@ -108,10 +111,25 @@ TEST(RemoteFiles, ComeAsOneTextAndReplaceNothing) {
     std::filesystem::remove_all(here / "model");
     std::filesystem::remove(here / "curves.svg");
   }
-  auto files = RemoteFiles::Prepare({"best", "--export=" + (here / "model")});
+  auto files = RemoteFiles::Prepare(asked);
+  ASSERT_TRUE(files.ok()) << files.status().message();
   std::ofstream(here / "curves.svg") << "mine";
   ASSERT_TRUE(files->Take(text.name(), all).ok());
   EXPECT_THAT(files->Keep().message(), HasSubstr("curves.svg: is there already"));
+}
+
+TEST(RemoteFiles, AFileThatWasNotAskedForIsRefusedWithAllThatCameBesideIt) {
+  const TempFolder there, here;
+  std::ofstream(there / "curves.svg") << "<svg/>";
+  std::ofstream(there / ".envrc") << "whatever the head likes";
+  const FolderText text = *FolderText::Of(there.path());
+  auto files = RemoteFiles::Prepare({"plot", "--svg", here / "curves.svg"});
+  ASSERT_TRUE(files.ok()) << files.status().message();
+  ASSERT_TRUE(files->Take(text.name(), *text.Read(0, 1 << 20)).ok());
+  const Status kept = files->Keep();
+  EXPECT_EQ(kept.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(kept.message(), HasSubstr(".envrc, which was not asked for"));
+  EXPECT_TRUE(std::filesystem::is_empty(here.path()));
 }
 
 class CommandOutputTest : public ::testing::Test {

@@ -115,7 +115,11 @@ Status RemoteFiles::Keep() {
     std::error_code error;
     std::vector<std::pair<fs::path, fs::path>> moves;
     for (const fs::directory_entry& entry : fs::directory_iterator(came, error)) {
-      const fs::path to = fs::path(folder_) / entry.path().filename();
+      const std::string name = entry.path().filename();
+      if (std::find(wanted_.begin(), wanted_.end(), name) == wanted_.end()) {
+        return DataLoss("the head sent " + name + ", which was not asked for; nothing is kept");
+      }
+      const fs::path to = fs::path(folder_) / name;
       if (fs::exists(to, error) && !IsEmptyFolder(to)) {
         return InvalidArgument(to.string() + ": is there already; name another one");
       }

@@ -35,7 +35,8 @@ class RemoteFiles {
   const std::vector<std::string>& arguments() const { return arguments_; }
   // The next of the text that has this name.
   Status Take(const PackageName& name, std::string_view piece);
-  // They are where they were wanted, if any came. Nothing is replaced.
+  // They are where they were wanted, if any came. Nothing is replaced. kDataLoss: one came that was
+  // not asked for; nothing is kept.
   Status Keep();
 
  private:
