@@ -268,5 +268,12 @@ TEST(ProgramOutput, AProgramThatDoesNotEndIsEnded) {
   EXPECT_THAT(said.status().message(), HasSubstr("cat: did not end within"));
 }
 
+TEST(ProgramOutput, AProgramThatClosesItsOutputAndLivesOnIsEndedToo) {
+  const auto said =
+      RunForOutput({"sh", "-c", "exec >/dev/null; exec tail -f /dev/null"}, Milliseconds(50));
+  EXPECT_EQ(said.status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(said.status().message(), HasSubstr("sh: did not end within"));
+}
+
 }  // namespace
 }  // namespace tune

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,12 +12,14 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/posix/file_descriptor.h"
 #include "core/posix/real_clock.h"
 
 namespace tune {
 namespace {
 
 constexpr size_t kOutputBytesMax = 1 << 20;
+constexpr Duration kKillPatience = Seconds(1);
 
 // Starts it with its output in the pipe; 0 or an errno.
 int Spawn(const std::vector<std::string>& arguments, int out_fd, pid_t& pid) {
@@ -50,6 +53,21 @@ bool ReadAll(int fd, Instant deadline, const Clock& clock, std::string& out) {
   }
 }
 
+// False when it has not ended by then; else `status` is what it ended with.
+bool WaitForEnd(pid_t pid, Instant deadline, const Clock& clock, int& status) {
+  constexpr int64_t kLookEveryMs = 10;  // Where the system tells of no end.
+  const FileDescriptor ended(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  for (;;) {
+    const pid_t waited = waitpid(pid, &status, WNOHANG);
+    if (waited > 0 || (waited < 0 && errno != EINTR)) return true;
+    const int64_t left_ms = (deadline - clock.Now()).us / 1000;
+    if (left_ms <= 0) return false;
+    pollfd waiting{ended.get(), POLLIN, 0};
+    const int64_t pause_ms = std::min<int64_t>(left_ms, ended.is_open() ? 1'000'000 : kLookEveryMs);
+    (void)poll(&waiting, 1, static_cast<int>(pause_ms));
+  }
+}
+
 }  // namespace
 
 Result<ProgramOutput> RunForOutput(const std::vector<std::string>& arguments, Duration time_max) {
@@ -64,13 +82,14 @@ Result<ProgramOutput> RunForOutput(const std::vector<std::string>& arguments, Du
   }
   const AwakeClock clock;
   ProgramOutput output;
-  const bool has_ended = ReadAll(ends[0], clock.Now() + time_max, clock, output.out);
+  const Instant deadline = clock.Now() + time_max;
+  const bool is_read = ReadAll(ends[0], deadline, clock, output.out);
   (void)close(ends[0]);
-  if (!has_ended) (void)kill(pid, SIGKILL);
   int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!has_ended) {
+  if (!is_read || !WaitForEnd(pid, deadline, clock, status)) {
+    (void)kill(pid, SIGKILL);
+    // One that waits for a disk that is away ends when the disk is back, and is left until then.
+    (void)WaitForEnd(pid, clock.Now() + kKillPatience, clock, status);
     return Unavailable(arguments[0] + ": did not end within " + FormatDuration(time_max));
   }
   output.exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

@@ -17,7 +17,8 @@ struct ProgramOutput {
 };
 
 // `arguments[0]` is a path, or a name to be searched in PATH. kNotFound when there is no such
-// program; kUnavailable when it does not end within `time_max`: it is killed then.
+// program; kUnavailable when it does not end within `time_max`: it is killed then, and waited for
+// no longer than a second more, as one in the middle of a call of the system does not die.
 Result<ProgramOutput> RunForOutput(const std::vector<std::string>& arguments, Duration time_max);
 
 }  // namespace tune
