@@ -395,7 +395,7 @@ void HeadSweeps::CleanUpLater(const SweepStorage& storage) {
     for (const RemovedGarbage& one : cleaned.removed) TUNE_RETURN_IF_ERROR(one.status);
     return OkStatus();
   };
-  parts_.artifacts.DoLater(clean);
+  parts_.artifacts.DoLater(storage.root.bucket, clean);
 }
 
 void HeadSweeps::LookAtPrograms() {

@@ -11,13 +11,15 @@ constexpr Duration kTryStorageEvery = Seconds(600);
 }  // namespace
 
 void EmptyingStorages::Begin(const SweepStorage& storage) {
-  artifacts_.DoLater([storage, empty = empty_, done = done_](const std::stop_token& stop) {
-    Status emptied = empty(storage, stop);
-    if (emptied.code() == StatusCode::kUnavailable) return emptied;  // The errand is done again.
-    const std::lock_guard lock(done->mutex);
-    done->list.push_back({storage, emptied.ok()});
-    return emptied;
-  });
+  artifacts_.DoLater(storage.root.bucket,
+                     [storage, empty = empty_, done = done_](const std::stop_token& stop) {
+                       Status emptied = empty(storage, stop);
+                       if (emptied.code() == StatusCode::kUnavailable)
+                         return emptied;  // The errand is done again.
+                       const std::lock_guard lock(done->mutex);
+                       done->list.push_back({storage, emptied.ok()});
+                       return emptied;
+                     });
 }
 
 Status EmptyingStorages::GoOn(const std::string& db_path) {

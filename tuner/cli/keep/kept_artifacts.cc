@@ -1,5 +1,6 @@
 #include "tuner/cli/keep/kept_artifacts.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -25,7 +26,8 @@ KeptArtifacts::~KeptArtifacts() {
 Status KeptArtifacts::Remove(const std::string& path) {
   if (!IsS3Url(path)) return local_.Remove(path);
   TUNE_ASSIGN_OR_RETURN(S3Address there, ParseS3Url(path));
-  DoLater([this, there = std::move(there)](const std::stop_token& stop) -> Status {
+  const std::string bucket = there.bucket;
+  DoLater(bucket, [this, there = std::move(there)](const std::stop_token& stop) -> Status {
     TUNE_ASSIGN_OR_RETURN(const std::shared_ptr<S3Client> client, ClientOf(there.bucket));
     return RemoveCheckpoint(*client, there.key, stop);
   });
@@ -46,10 +48,10 @@ Result<std::shared_ptr<S3Client>> KeptArtifacts::ClientOf(const std::string& buc
   return client;
 }
 
-void KeptArtifacts::DoLater(Errand errand) {
+void KeptArtifacts::DoLater(const std::string& store, Errand errand) {
   {
     const std::lock_guard lock(mutex_);
-    errands_.push_back(std::move(errand));
+    errands_.push_back({store, std::move(errand)});
   }
   if (!thread_.joinable()) {
     thread_ = BeginThread<std::jthread>([this](const std::stop_token& stop) { Work(stop); });
@@ -85,23 +87,37 @@ void KeptArtifacts::LookAround(std::unique_lock<std::mutex>& lock, const std::st
   }
 }
 
+std::list<KeptArtifacts::Kept>::iterator KeptArtifacts::NextErrand() {
+  const auto now = std::chrono::steady_clock::now();
+  return std::find_if(errands_.begin(), errands_.end(), [&](const Kept& kept) {
+    const auto away = away_.find(kept.store);
+    return away == away_.end() || now >= away->second;
+  });
+}
+
 void KeptArtifacts::Work(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (has_errands_.wait(lock, stop, [this] { return !errands_.empty(); })) {
     if (stop.stop_requested()) return;
-    Errand errand = std::move(errands_.front());
-    errands_.pop_front();
+    const auto next = NextErrand();
+    if (next == errands_.end()) {  // All stores rest.
+      has_errands_.wait_for(lock, stop, kErrandPause,
+                            [this] { return NextErrand() != errands_.end(); });
+      continue;
+    }
+    Kept kept = std::move(*next);
+    errands_.erase(next);
     is_busy_ = true;
+    busy_store_ = kept.store;
     lock.unlock();
-    const Status done = errand(stop);
+    const Status done = kept.errand(stop);
     lock.lock();
     const bool is_left = stop.stop_requested();
     if (done.ok() && !is_left) LookAround(lock, stop);
     is_busy_ = false;
     is_in_trouble_ = false;
     const bool may_pass = done.code() == StatusCode::kUnavailable;
-    const bool was_failing = std::exchange(is_failing_, may_pass);
-    if (may_pass) errands_.push_front(std::move(errand));
+    const bool was_failing = away_.erase(kept.store) > 0;
     if (!done.ok() && !was_failing && !stop.stop_requested()) {
       const bool is_persons = done.code() == StatusCode::kFailedPrecondition;
       lines_.push_back("warning: " + done.message() +
@@ -109,17 +125,25 @@ void KeptArtifacts::Work(const std::stop_token& stop) {
                         : is_persons ? ""
                                      : "; tune gc tries again"));
     }
+    if (may_pass) {
+      away_.emplace(kept.store, std::chrono::steady_clock::now() + kErrandPause);
+      errands_.push_front(std::move(kept));  // The first of its store still.
+    }
     is_settled_.notify_all();
-    if (may_pass) has_errands_.wait_for(lock, stop, kErrandPause, [] { return false; });
   }
+}
+
+bool KeptArtifacts::IsAllDoneButAway() const {
+  if (is_busy_ && !away_.contains(busy_store_)) return false;
+  return std::all_of(errands_.begin(), errands_.end(),
+                     [this](const Kept& kept) { return away_.contains(kept.store); });
 }
 
 void KeptArtifacts::Finish(Duration patience) {
   std::unique_lock lock(mutex_);
   const bool is_done =
-      is_settled_.wait_for(
-          lock, std::chrono::microseconds(patience.us),
-          [this] { return (errands_.empty() && !is_busy_) || is_failing_ || is_in_trouble_; }) &&
+      is_settled_.wait_for(lock, std::chrono::microseconds(patience.us),
+                           [this] { return IsAllDoneButAway() || is_in_trouble_; }) &&
       errands_.empty() && !is_busy_;
   if (is_done) return;
   lines_.push_back(

@@ -6,8 +6,8 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -36,9 +36,11 @@ class KeptArtifacts final : public ArtifactStore {
   // Asked of this disk alone.
   bool Has(const std::string& path) const override { return local_.Has(path); }
 
-  // Something else to be done there, for as long as it may work later (kUnavailable).
+  // Something else to be done in a store, the bucket of that name, for as long as it may work later
+  // (kUnavailable): after what was to be done there before. A store that is away keeps no other one
+  // waiting.
   using Errand = std::function<Status(const std::stop_token&)>;
-  void DoLater(Errand errand);
+  void DoLater(const std::string& store, Errand errand);
   // Something to be looked at there beside errands, now and then; it gives a line for the person
   // who watches, or none. In place of one of that name; null: no longer.
   using Look = std::function<Result<std::string>(const std::stop_token&)>;
@@ -50,7 +52,15 @@ class KeptArtifacts final : public ArtifactStore {
   std::vector<std::string> TakeLines();
 
  private:
+  struct Kept {
+    std::string store;
+    Errand errand;
+  };
   void Work(const std::stop_token& stop);
+  // With mutex_ held: the first errand of a store that does not rest.
+  std::list<Kept>::iterator NextErrand();
+  // With mutex_ held: no errand waits, or is at work, but those of stores that are away.
+  bool IsAllDoneButAway() const;
   void LookAround(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
   Result<std::shared_ptr<S3Client>> ClientOf(const std::string& bucket);
 
@@ -58,15 +68,17 @@ class KeptArtifacts final : public ArtifactStore {
   std::mutex mutex_;
   std::condition_variable_any has_errands_;
   std::condition_variable_any is_settled_;
-  std::deque<Errand> errands_;
+  std::list<Kept> errands_;
+  // Stores whose last errand failed with kUnavailable, and when they are asked again.
+  std::map<std::string, std::chrono::steady_clock::time_point> away_;
   struct Looked {
     Look look;
     std::chrono::steady_clock::time_point due;
   };
   std::map<std::string, Looked> looks_;
   bool is_busy_ = false;
-  bool is_failing_ = false;     // The last errand failed.
-  bool is_in_trouble_ = false;  // The present one is about to.
+  std::string busy_store_;      // The present errand's.
+  bool is_in_trouble_ = false;  // The present errand is about to fail.
   std::vector<std::string> lines_;
   std::map<std::string, std::shared_ptr<S3Client>> clients_;  // The thread's.
   std::jthread thread_;                                       // Since the first errand.
