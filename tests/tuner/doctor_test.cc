@@ -15,6 +15,7 @@
 #include "tuner/cli/keep/database_check.h"
 #include "tuner/cli/keep/doctor_command.h"
 #include "tuner/cli/keep/machine_check.h"
+#include "tuner/cli/keep/stored_ask_tell.h"
 #include "tuner/row_lines.h"
 #include "tuner/sqlite/stored_lines.h"
 
@@ -269,6 +270,20 @@ TEST(DatabaseCheck, AJournalThatDoesNotComeToItsTablesIsAProblem) {
   EXPECT_THAT(
       CheckDatabase(folder / "tune.db", SampleTime(100)),
       Contains(Found(FindingState::kProblem, "journal of s", "trial 0: is in the table alone")));
+}
+
+TEST(DatabaseCheck, AJournalOfAnAskTellSweepThatHoldsNoTextIsDamaged) {
+  TempFolder folder;
+  const auto store = OpenStore(folder / "tune.db");
+  NewExperiment experiment = SampleExperiment("s");
+  experiment.spec = R"({"name":"s","metric":"val_accuracy","mode":"max",)"
+                    R"("trainable":"ask-tell","space":{"lr":{"uniform":[0,1]}}})";
+  const auto stored = store->CreateExperiment(experiment);
+  ASSERT_TRUE(stored.ok()) << stored.status().message();
+  ASSERT_TRUE(store->Commit(stored->id, {1, kSampleStart, "[3]"}, Transition()).ok());
+  const Status checked = StoredAskTell::CheckJournal(*store, *stored);
+  EXPECT_EQ(checked.code(), StatusCode::kDataLoss) << checked.message();
+  EXPECT_THAT(checked.message(), HasSubstr("journal step 1: read 3, expected a line"));
 }
 
 TEST(DatabaseCheck, ASweepOfOtherDecisionCodeIsLeftToItsProgram) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/input_error.h"
 #include "core/json.h"
 #include "tuner/earlier_sweep.h"
 #include "tuner/export/optuna_study.h"
@@ -54,7 +55,13 @@ Result<std::vector<AskTellSession::JournalLine>> LinesOf(const std::vector<Journ
     if (!list.ok() || !list->is_list()) {
       return DataLoss("journal step " + std::to_string(step.step) + " is no list of lines");
     }
-    for (const Value& line : list->AsList()) lines.push_back({line.AsString(), step.at});
+    for (const Value& line : list->AsList()) {
+      if (!line.is_string()) {
+        return DataLoss("journal step " + std::to_string(step.step) + ": read " + Shown(line) +
+                        ", expected a line as text; the database is damaged, go on from a backup");
+      }
+      lines.push_back({line.AsString(), step.at});
+    }
   }
   return lines;
 }
