@@ -87,7 +87,7 @@ inline constexpr size_t kIgnoreFileBytesMax = 64u << 10;
 // Checkpoints that are sent to the tuner.
 inline constexpr int64_t kCheckpointBytesMax = int64_t{64} << 30;  // Of one, unless a person says.
 inline constexpr int kCheckpointCallsMax = 64;                     // A tuner serves at a time.
-inline constexpr int kCheckpointThreadsMax = 4;  // On their way at a time, of a worker.
+inline constexpr int kCheckpointThreadsMax = 4;  // On their way at a time, of a sweep on a worker.
 inline constexpr int kCheckpointTriesMax = 3;    // Of one that came with a wrong hash.
 
 // Object stores.

@@ -27,11 +27,12 @@ namespace fs = std::filesystem;
 
 constexpr ExperimentId kOne{1}, kOther{2};
 
-AttemptRef RefOf(ExperimentId sweep) {
-  return {TrialNumber{0}, AttemptNumber{1}, LeaseEpoch{sweep.value}, sweep};
+AttemptRef RefOf(ExperimentId sweep, int64_t trial = 0) {
+  return {TrialNumber{trial}, AttemptNumber{1}, LeaseEpoch{sweep.value}, sweep};
 }
 
 // Takes the checkpoints of one sweep, and lets those of the other wait until they are given up.
+// Signs nothing, so that an object store cannot be reached.
 class PatientTuner final : public CheckpointLink {
  public:
   explicit PatientTuner(ExperimentId waiting) : waiting_(waiting) {}
@@ -54,6 +55,12 @@ class PatientTuner final : public CheckpointLink {
              std::stop_token /*stop*/) override {
     return NotFound("it is not there");
   }
+  Result<std::string> Sign(const SignStoreRequest& /*request*/, std::stop_token /*stop*/) override {
+    const std::lock_guard lock(mutex_);
+    ++waiting_count_;
+    change_.notify_all();
+    return Unavailable("nothing is signed now");
+  }
 
   // It heeds no stop as long as that is so.
   void SetStubborn(bool is_stubborn) {
@@ -61,11 +68,12 @@ class PatientTuner final : public CheckpointLink {
     is_stubborn_ = is_stubborn;
     change_.notify_all();
   }
-  void WaitUntilOneWaits() {
+  void WaitUntilOneWaits() { WaitUntilWaiting(1); }
+  void WaitUntilWaiting(int count) {
     std::unique_lock lock(mutex_);
-    ASSERT_TRUE(change_.wait_for(lock, std::chrono::minutes(1), [this] {
-      return waiting_count_ > 0;
-    })) << "no checkpoint was sent";
+    ASSERT_TRUE(change_.wait_for(lock, std::chrono::minutes(1),
+                                 [this, count] { return waiting_count_ >= count; }))
+        << "only " << waiting_count_ << " checkpoints were sent";
   }
 
  private:
@@ -162,6 +170,64 @@ TEST_F(CheckpointCarrierTest, LeavesOneSweepAndGoesOnWithTheOther) {
   carrier.Settle(kOne, PlaceOf(kOne));
   carrier.Leave(kOther);
   EXPECT_FALSE(fs::exists(of_other));
+}
+
+TEST_F(CheckpointCarrierTest, CheckpointsOfOneSweepThatWaitHoldUpNoOtherSweep) {
+  PatientTuner tuner(kOne);
+  CheckpointCarrier carrier(
+      tuner, {[this](const AttemptRef& ref, Result<KeptCheckpoint> kept) { OnKept(ref, kept); },
+              [](const AttemptRef& /*ref*/, Result<CheckpointCopy> /*copy*/) {}});
+  carrier.Settle(kOne, PlaceOf(kOne));
+  carrier.Settle(kOther, PlaceOf(kOther));
+  const std::string of_one = Save(kOne), of_other = Save(kOther);
+  for (int64_t trial = 0; trial < 2 * limits::kCheckpointThreadsMax; ++trial) {
+    carrier.Keep({RefOf(kOne, trial), of_one});
+  }
+  tuner.WaitUntilWaiting(limits::kCheckpointThreadsMax);
+  carrier.Keep({RefOf(kOther), of_other});
+  EXPECT_TRUE(WaitUntilKept(RefOf(kOther)));
+}
+
+TEST_F(CheckpointCarrierTest, WhatGoesToTheTunerDoesNotWaitForAnObjectStoreThatIsAway) {
+  PatientTuner tuner(kOther);
+  CheckpointCarrier carrier(
+      tuner, {[this](const AttemptRef& ref, Result<KeptCheckpoint> kept) { OnKept(ref, kept); },
+              [](const AttemptRef& /*ref*/, Result<CheckpointCopy> /*copy*/) {},
+              [this](const SendLog& last) {
+                OnKept(last.ref, KeptCheckpoint{});  // The files of a trial.
+              },
+              [](const AttemptRef& /*ref*/, const std::string& /*why*/) {}});
+  FoundPlace place = PlaceOf(kOne);
+  place.bucket = "s3://bucket/p";
+  place.lends_credentials = true;
+  carrier.Settle(kOne, place);
+  const std::string saved = Save(kOne);
+  for (int64_t trial = 0; trial < limits::kCheckpointThreadsMax; ++trial) {
+    carrier.Keep({RefOf(kOne, trial), saved});
+  }
+  tuner.WaitUntilWaiting(limits::kCheckpointThreadsMax);
+  SendLog last{{}, RefOf(kOne, 9), root_ + "/1/9/attempt_1.log", 0, /*is_last=*/true};
+  last.folder = root_ + "/1/9";
+  fs::create_directories(last.folder);
+  carrier.SendFiles(last);
+  EXPECT_TRUE(WaitUntilKept(last.ref));
+}
+
+TEST_F(CheckpointCarrierTest, AFolderThatTheTunerSharesHasWhatWasSavedAtOnce) {
+  PatientTuner tuner(kOther);
+  std::string obtained;
+  CheckpointCarrier carrier(
+      tuner,
+      {[this](const AttemptRef& ref, Result<KeptCheckpoint> kept) { OnKept(ref, kept); },
+       [&](const AttemptRef& /*ref*/, Result<CheckpointCopy> copy) { obtained = copy->folder; }});
+  FoundPlace place = PlaceOf(kOne);
+  place.storage = CheckpointStorage::kSharedFolder;
+  carrier.Settle(kOne, place);
+  const std::string saved = Save(kOne);
+  carrier.Keep({RefOf(kOne), saved});
+  EXPECT_TRUE(kept_.contains(RefOf(kOne)));
+  carrier.Obtain({RefOf(kOne), saved, {}});
+  EXPECT_EQ(obtained, saved);
 }
 
 // It is at a file that takes minutes to read, say. The worker's heartbeats would not go out.

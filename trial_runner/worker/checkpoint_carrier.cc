@@ -67,9 +67,7 @@ void CheckpointCarrier::Settle(ExperimentId sweep, const FoundPlace& found) {
   if (bucket.ok()) {
     place.store = std::make_shared<BucketStore>(*bucket, found.artifacts, answers_.waits,
                                                 found.lends_credentials ? &link_ : nullptr);
-  } else if (found.storage == CheckpointStorage::kSharedFolder) {
-    place.store = std::make_shared<SharedFolderStore>();
-  } else {
+  } else if (found.storage == CheckpointStorage::kTuner) {
     place.store = std::make_shared<TunerStore>(link_, found.artifacts);
   }
   if (found.storage == CheckpointStorage::kTuner) {
@@ -79,10 +77,6 @@ void CheckpointCarrier::Settle(ExperimentId sweep, const FoundPlace& found) {
     if (LockFolder(place.hold, LOCK_EX) == FolderLock::kOurs) ClearFolders(place.own_folder);
     LockFolder(place.hold, LOCK_SH);
   }
-  while (threads_.size() < static_cast<size_t>(limits::kCheckpointThreadsMax)) {
-    threads_.push_back(
-        BeginThread<std::jthread>([this](std::stop_token end) { Work(std::move(end)); }));
-  }
 }
 
 void CheckpointCarrier::Leave(ExperimentId sweep) {
@@ -90,7 +84,12 @@ void CheckpointCarrier::Leave(ExperimentId sweep) {
   if (left.empty()) return;
   {
     std::unique_lock lock(mutex_);
-    std::erase_if(jobs_, [sweep](const Job& job) { return job.ref.sweep == sweep; });
+    for (auto& [way, queue] : queues_) {
+      if (way.first == sweep) queue.jobs.clear();
+    }
+    std::erase_if(queues_, [](const auto& entry) {
+      return entry.second.jobs.empty() && entry.second.at_work == 0;
+    });
     std::erase_if(began_without_, [sweep](const AttemptRef& ref) { return ref.sweep == sweep; });
     for (auto& [ref, stop] : running_) {
       if (ref.sweep == sweep) stop.request_stop();
@@ -122,15 +121,21 @@ void CheckpointCarrier::ClearLeft(ExperimentId sweep) {
 }
 
 void CheckpointCarrier::Keep(const KeepCheckpoint& keep) {
-  Put({keep.ref, [this, keep, store = places_.at(keep.ref.sweep).store](std::stop_token stop) {
+  const Place& place = places_.at(keep.ref.sweep);
+  if (place.store == nullptr) return answers_.kept(keep.ref, KeptCheckpoint{keep.folder, {}});
+  Put({keep.ref, place.way(), [this, keep, store = place.store](std::stop_token stop) {
          Result<KeptCheckpoint> kept = store->Keep(keep.ref, keep.folder, stop);
          if (!stop.stop_requested()) answers_.kept(keep.ref, std::move(kept));
        }});
 }
 
 void CheckpointCarrier::Obtain(const ObtainCheckpoint& obtain) {
-  Put({obtain.ref,
-       [this, obtain, store = places_.at(obtain.ref.sweep).store](std::stop_token stop) {
+  const Place& place = places_.at(obtain.ref.sweep);
+  if (place.store == nullptr) {
+    return answers_.obtained(obtain.ref, CheckpointCopy{obtain.path, ""});
+  }
+  const Way way = obtain.path.empty() ? Way::kTuner : place.way();
+  Put({obtain.ref, way, [this, obtain, store = place.store](std::stop_token stop) {
          Result<CheckpointCopy> copy = Bring(*store, obtain, stop);
          if (!stop.stop_requested()) answers_.obtained(obtain.ref, std::move(copy));
        }});
@@ -154,7 +159,7 @@ Result<CheckpointCopy> CheckpointCarrier::Bring(CheckpointStore& store,
 }
 
 void CheckpointCarrier::SendFiles(const SendLog& last) {
-  Put({last.ref, [this, last](std::stop_token stop) {
+  Put({last.ref, Way::kTuner, [this, last](std::stop_token stop) {
          const std::string line =
              SendTrialFiles(link_, last.ref, last.folder, BeganWithout(last.ref), stop);
          if (stop.stop_requested()) return;
@@ -170,13 +175,15 @@ bool CheckpointCarrier::BeganWithout(const AttemptRef& ref) {
 
 void CheckpointCarrier::GiveUp(const AttemptRef& ref) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(jobs_, [&ref](const Job& job) { return job.ref == ref; });
+  for (auto& [way, queue] : queues_) {
+    std::erase_if(queue.jobs, [&ref](const Job& job) { return job.ref == ref; });
+  }
   const auto [begin, end] = running_.equal_range(ref);
   for (auto it = begin; it != end; ++it) it->second.request_stop();
 }
 
 void CheckpointCarrier::Drop(const std::string& folder) {
-  Put({AttemptRef{}, [folder](std::stop_token /*stop*/) {
+  Put({AttemptRef{}, Way::kDisk, [folder](std::stop_token /*stop*/) {
          std::error_code ignored;
          RemoveTree(folder, ignored);
        }});
@@ -185,24 +192,52 @@ void CheckpointCarrier::Drop(const std::string& folder) {
 void CheckpointCarrier::Put(Job job) {
   {
     const std::lock_guard lock(mutex_);
-    jobs_.push_back(std::move(job));
+    queues_[{job.ref.sweep, job.way}].jobs.push_back(std::move(job));
+    BeginThreadIfNeeded();
   }
   has_jobs_.notify_one();
+}
+
+size_t CheckpointCarrier::Queue::ready() const {
+  return std::min(jobs.size(), static_cast<size_t>(limits::kCheckpointThreadsMax) - at_work);
+}
+
+// Where the system has no room for another thread, jobs wait for those that there are.
+void CheckpointCarrier::BeginThreadIfNeeded() {
+  size_t needed = running_.size();
+  for (const auto& [way, queue] : queues_) needed += queue.ready();
+  if (threads_.size() >= needed) return;
+  const auto work = [this](std::stop_token end) { Work(std::move(end)); };
+  if (threads_.empty()) {
+    threads_.push_back(BeginThread<std::jthread>(work));
+  } else if (auto thread = TryThread<std::jthread>(work, [] { return false; })) {
+    threads_.push_back(*std::move(thread));
+  }
+}
+
+CheckpointCarrier::Queues::iterator CheckpointCarrier::FirstReady() {
+  return std::find_if(queues_.begin(), queues_.end(),
+                      [](const auto& entry) { return entry.second.ready() > 0; });
 }
 
 void CheckpointCarrier::Work(std::stop_token end) {
   LetOthersGoFirst();  // Reports and training.
   std::unique_lock lock(mutex_);
-  while (has_jobs_.wait(lock, end, [this] { return !jobs_.empty(); })) {
+  while (has_jobs_.wait(lock, end, [this] { return FirstReady() != queues_.end(); })) {
     if (end.stop_requested()) return;
-    const Job job = std::move(jobs_.front());
-    jobs_.pop_front();
+    const auto from = FirstReady();
+    Queue& queue = from->second;
+    const Job job = std::move(queue.jobs.front());
+    queue.jobs.pop_front();
+    ++queue.at_work;
     const auto running = running_.emplace(job.ref, std::stop_source());
     const std::stop_token stop = running->second.get_token();
     lock.unlock();
     job.run(stop);
     lock.lock();
     running_.erase(running);
+    --queue.at_work;
+    if (queue.jobs.empty() && queue.at_work == 0) queues_.erase(from);
     has_ended_one_.notify_all();
     ClearLeft(job.ref.sweep);
   }

@@ -1,10 +1,12 @@
 // Carries checkpoints between this machine and the place where they are kept (checkpoint_store.h),
 // and what trials' programs leave in their folders (package/trial_files.h), beside the worker's
-// loop: a few at a time, the others wait in order.
+// loop. Each sweep has a queue for its object store and one for the tuner: a few jobs of a queue
+// are at work at a time, and the others wait in order. So a store that is away, or slow, holds up
+// nothing of another sweep, and nothing that goes to the tuner.
 //
 // Thread rule: one thread, which is never kept waiting but for a moment when a sweep is left, and
-// for the destructor. The answers come from threads of the carrier's, and none once the destructor
-// has returned.
+// for the destructor. The answers come from threads of the carrier's, or within the call where
+// nothing is to be carried; none comes once the destructor has returned.
 #pragma once
 
 #include <condition_variable>
@@ -17,6 +19,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/posix/file_descriptor.h"
@@ -52,7 +55,7 @@ class CheckpointCarrier {
   // writes a large file, is not waited for: its folder is cleared when it has ended.
   void Leave(ExperimentId sweep);
 
-  // Each is answered, unless it is given up.
+  // Each is answered, unless it is given up. In a folder that the tuner shares nothing is carried.
   void Keep(const KeepCheckpoint& keep);
   void Obtain(const ObtainCheckpoint& obtain);
   // What lies in the last log's folder; what is to be told of it stands in the log then.
@@ -61,17 +64,30 @@ class CheckpointCarrier {
   void Drop(const std::string& folder);
 
  private:
+  // What a job may wait for.
+  enum class Way { kTuner, kStore, kDisk };
   struct Job {
     AttemptRef ref;  // Of a drop: none.
+    Way way = Way::kTuner;
     std::function<void(std::stop_token)> run;
   };
+  struct Queue {
+    std::deque<Job> jobs;
+    size_t at_work = 0;
+    size_t ready() const;  // Jobs that may begin now.
+  };
+  using Queues = std::map<std::pair<ExperimentId, Way>, Queue>;
   // Where a sweep's checkpoints are kept.
   struct Place {
-    std::shared_ptr<CheckpointStore> store;  // A job that was given up may still be at it.
-    std::string artifacts;                   // For which it is.
-    std::string bucket;                      // Likewise.
-    std::string own_folder;                  // Not shared with the tuner.
-    FileDescriptor hold;                     // On it.
+    // Null: the artifact folder is the tuner's, and trials wrote into it themselves. Shared: a job
+    // that was given up may still be at it.
+    std::shared_ptr<CheckpointStore> store;
+    std::string artifacts;   // For which it is.
+    std::string bucket;      // Likewise.
+    std::string own_folder;  // Not shared with the tuner.
+    FileDescriptor hold;     // On it.
+    // Of its checkpoints.
+    Way way() const { return bucket.empty() ? Way::kTuner : Way::kStore; }
   };
   // A sweep that was left, one of whose jobs was still at work.
   struct Left {
@@ -86,6 +102,9 @@ class CheckpointCarrier {
                                const std::stop_token& stop);
   bool BeganWithout(const AttemptRef& ref);
   void Put(Job job);
+  // Require mutex_.
+  void BeginThreadIfNeeded();
+  Queues::iterator FirstReady();
   void Work(std::stop_token end);
 
   CheckpointLink& link_;
@@ -95,10 +114,11 @@ class CheckpointCarrier {
   std::mutex mutex_;
   std::condition_variable_any has_jobs_;
   std::condition_variable has_ended_one_;
-  std::deque<Job> jobs_;
+  Queues queues_;
   std::multimap<AttemptRef, std::stop_source> running_;
   std::vector<Left> left_;
   std::set<AttemptRef> began_without_;  // Attempts, what earlier ones of their trials left.
+  // As many as were ever at work at the same time.
   std::vector<std::jthread> threads_;
 };
 

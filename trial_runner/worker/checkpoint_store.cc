@@ -11,17 +11,6 @@ namespace tune {
 
 namespace fs = std::filesystem;
 
-Result<KeptCheckpoint> SharedFolderStore::Keep(const AttemptRef& /*ref*/, const std::string& local,
-                                               std::stop_token /*stop*/) {
-  return KeptCheckpoint{local, {}};
-}
-
-Result<CheckpointCopy> SharedFolderStore::Obtain(const AttemptRef& /*ref*/, const std::string& path,
-                                                 const CheckpointCopy& /*copy*/,
-                                                 std::stop_token /*stop*/) {
-  return CheckpointCopy{path, ""};
-}
-
 Result<KeptCheckpoint> TunerStore::Keep(const AttemptRef& ref, const std::string& local,
                                         std::stop_token stop) {
   TUNE_ASSIGN_OR_RETURN(const FolderText text, FolderText::Of(local));

@@ -1,6 +1,6 @@
-// Where a sweep's checkpoints are kept so that they outlive this machine, as a worker sees it: in
-// the artifact folder that it shares with the tuner, at the tuner, which gets them over the
-// network, or in an object store (bucket_store.h).
+// Where a sweep's checkpoints are kept so that they outlive this machine, as a worker sees it: at
+// the tuner, which gets them over the network, or in an object store (bucket_store.h). In an
+// artifact folder that the worker shares with the tuner they need no store.
 //
 // What a trial process has saved here, the store keeps before it is reported; what an attempt goes
 // on from, the store brings here before it begins.
@@ -34,15 +34,6 @@ class CheckpointStore {
   // full).
   virtual Result<CheckpointCopy> Obtain(const AttemptRef& ref, const std::string& path,
                                         const CheckpointCopy& copy, std::stop_token stop) = 0;
-};
-
-// The trial wrote into the artifact folder itself.
-class SharedFolderStore final : public CheckpointStore {
- public:
-  Result<KeptCheckpoint> Keep(const AttemptRef& ref, const std::string& local,
-                              std::stop_token stop) override;
-  Result<CheckpointCopy> Obtain(const AttemptRef& ref, const std::string& path,
-                                const CheckpointCopy& copy, std::stop_token stop) override;
 };
 
 class TunerStore final : public CheckpointStore {
