@@ -135,19 +135,49 @@ TEST_F(CheckpointCarrierTest, LeavesNothingOfTrialsButTheirLogs) {
     for (const auto& entry : fs::directory_iterator(trial)) found.insert(entry.path().filename());
     return found;
   };
-  leave();
-  ClearFolderOfTrial(trial, /*with_checkpoints=*/false);
-  EXPECT_EQ(names(), (std::set<std::string>{"attempt_1.log", "checkpoint_000001"}));
-  leave();
   PatientTuner tuner(kOne);
   CheckpointCarrier carrier(tuner,
                             {[](const AttemptRef& /*ref*/, Result<KeptCheckpoint> /*kept*/) {},
                              [](const AttemptRef& /*ref*/, Result<CheckpointCopy> /*copy*/) {}});
+  leave();
+  carrier.ClearTrial(trial);
+  EXPECT_EQ(names(), (std::set<std::string>{"attempt_1.log", "checkpoint_000001"}));
+  leave();
   carrier.Settle(kOne, place);
   EXPECT_EQ(names(), (std::set<std::string>{"attempt_1.log"})) << "of a worker that was killed";
   leave();
   carrier.Leave(kOne);
   EXPECT_EQ(names(), (std::set<std::string>{"attempt_1.log"}));
+}
+
+// A folder of many files is removed later. What was moved aside for that lies beside the trials'.
+TEST_F(CheckpointCarrierTest, WhatWasMovedAsideIsRemovedInTheEndAlsoThatOfAWorkerThatWasKilled) {
+  const FoundPlace place = PlaceOf(kOne);
+  const fs::path artifacts = place.artifacts;
+  const auto names = [&] {
+    std::set<std::string> found;
+    for (const auto& entry : fs::directory_iterator(artifacts)) {
+      found.insert(entry.path().filename());
+    }
+    return found;
+  };
+  fs::create_directories(artifacts / ".cleared-abcdef/0/data");
+  std::ofstream(artifacts / ".cleared-abcdef/0/data/1") << "x";
+  PatientTuner tuner(kOther);
+  {
+    CheckpointCarrier carrier(tuner,
+                              {[](const AttemptRef& /*ref*/, Result<KeptCheckpoint> /*kept*/) {},
+                               [](const AttemptRef& /*ref*/, Result<CheckpointCopy> /*copy*/) {}});
+    carrier.Settle(kOne, place);
+    fs::create_directories(artifacts / "0/data");
+    std::ofstream(artifacts / "0/data/1") << "x";
+    fs::permissions(artifacts / "0/data", fs::perms::owner_read | fs::perms::owner_exec);
+    carrier.ClearTrial(artifacts / "0");
+    EXPECT_TRUE(fs::is_empty(artifacts / "0"));
+    std::ofstream(artifacts / "0/model.pt") << "x";
+  }
+  EXPECT_EQ(names(), (std::set<std::string>{"0"}));
+  EXPECT_TRUE(fs::is_empty(artifacts / "0"));
 }
 
 TEST_F(CheckpointCarrierTest, LeavesOneSweepAndGoesOnWithTheOther) {
@@ -392,7 +422,7 @@ TEST_F(CarrierOfFiles, ThatTheTunerDoesNotTakeArePutAsideAndTheLogSaysWhere) {
             "tune: what this attempt left in its folder did not come to the tuner: the disk is "
             "full; it stays on this worker's machine, in " +
                 aside + "\n");
-  ClearFolderOfTrial(here(), /*with_checkpoints=*/true);
+  carrier_->Leave(kOne);
   EXPECT_EQ(Read(aside + "/model.pt"), "weights");
 }
 

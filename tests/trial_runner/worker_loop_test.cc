@@ -9,9 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <sstream>
 #include <thread>
@@ -46,6 +48,32 @@ class DirectLink final : public TunerLink {
   TunerInbox& inbox_;
 };
 
+// As the real one, but that it leaps ahead when it is told to.
+class LeapingClock final : public Clock {
+ public:
+  Instant Now() const override { return real_.Now() + Duration{ahead_us_.load()}; }
+  void Leap(Duration by) { ahead_us_ += by.us; }
+
+ private:
+  const RealClock real_;
+  std::atomic<int64_t> ahead_us_ = 0;
+};
+
+// A tuner that shares its disk with the worker: nothing is sent to it.
+class SharingTuner final : public CheckpointLink {
+ public:
+  Result<bool> Sees(const SeeNonce& /*see*/, std::stop_token /*stop*/) override { return true; }
+  Result<std::string> Put(const PutCheckpoint& /*put*/, const PackageSource& /*text*/,
+                          std::stop_token /*stop*/) override {
+    return Internal("a checkpoint was sent");
+  }
+  Status Get(const GetCheckpoint& /*get*/, const Taker& /*taker*/,
+             std::stop_token /*stop*/) override {
+    return Internal("a checkpoint was asked for");
+  }
+  Result<int64_t> SendLog(const PutLog& /*put*/, std::stop_token /*stop*/) override { return 0; }
+};
+
 class WorkerLoopTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -68,10 +96,7 @@ class WorkerLoopTest : public testing::Test {
 
   // A worker whose curve program is this script. Nothing: there is no such program.
   void Run(const std::string& script) {
-    if (!script.empty()) {
-      std::ofstream(folder_ + "/tune_trial") << "#!/bin/sh\n" << script;
-      chmod((folder_ + "/tune_trial").c_str(), 0755);
-    }
+    if (!script.empty()) WriteProgram(script);
     thread_ = std::thread([this] {
       WorkerCore core(WorkerCore::Options{Greeting(), true, ""});
       WorkerLoop loop(core, inbox_, clock_, folder_);
@@ -80,10 +105,44 @@ class WorkerLoopTest : public testing::Test {
         return std::make_unique<DirectLink>(sink_, inbox_);
       });
     });
+    Greet(/*lease_ms=*/0);
+  }
+
+  // A worker of another machine, which sees the tuner's disk. `on_kept` is called on the loop's
+  // thread, in the midst of a turn, when a trial has saved a checkpoint.
+  void RunRemote(const std::string& script, std::function<void(LeapingClock&)> on_kept) {
+    WriteProgram(script);
+    fs::create_directories(folder_ + "/artifacts");
+    thread_ = std::thread([this, on_kept = std::move(on_kept)] {
+      LeapingClock clock;
+      SharingTuner tuner;
+      WorkerCore core(WorkerCore::Options{Greeting(), false, ""});
+      CheckpointCarrier carrier(
+          tuner, {[&](const AttemptRef& ref, Result<KeptCheckpoint> kept) {
+                    on_kept(clock);
+                    inbox_.OnCheckpointKept(ref, std::move(kept));
+                  },
+                  [](const AttemptRef& /*ref*/, Result<CheckpointCopy> /*copy*/) {}});
+      PackageFetcher fetcher({nullptr, &tuner, "", "", {}});
+      WorkerLoop loop(core, inbox_, clock, folder_, &fetcher, &carrier);
+      loop.Begin();
+      exit_status_ = loop.Run([this](TunerSink&) -> std::unique_ptr<TunerLink> {
+        return std::make_unique<DirectLink>(sink_, inbox_);
+      });
+    });
+    Greet(/*lease_ms=*/60'000);
+  }
+
+  void WriteProgram(const std::string& script) {
+    std::ofstream(folder_ + "/tune_trial") << "#!/bin/sh\n" << script;
+    chmod((folder_ + "/tune_trial").c_str(), 0755);
+  }
+
+  void Greet(int64_t lease_ms) {
     ASSERT_TRUE(sink_.WaitForMessage<Hello>());
     SweepInfo sweep;
     sweep.trainable = R"({"curve":{"value":"x"}})";
-    Tell(Welcome{kWorker, 1000, 0, {sweep}});
+    Tell(Welcome{kWorker, 1000, lease_ms, {sweep}});
   }
 
   void Tell(ToWorker message) {
@@ -281,6 +340,24 @@ TEST_F(WorkerLoopTest, AStartThatWaitsCanBeTakenBack) {
   EXPECT_EQ(end.ref.trial.value, 1);
   EXPECT_NE(end.outcome, Outcome::kCompleted);
   all.clear();
+}
+
+// The loop was at something for more than a lease; the tuner's heartbeats lay in its inbox.
+TEST_F(WorkerLoopTest, ALateLoopHearsWhatTheTunerSaidBeforeItTakesTheTunerForSilent) {
+  RunRemote(R"(read -r line <&3
+               printf '{"report":{"iteration":1,"metrics":{"loss":1},"checkpoint":' >&3
+               printf '{"path":"/a/0/checkpoint_000001","bytes":1,"checksum":"00"}}}\n' >&3
+               read -r answer <&3
+               printf '{"end":{"outcome":"completed"}}\n' >&3
+               read -r line <&3)",
+            [this](LeapingClock& clock) {
+              clock.Leap(Seconds(61));
+              Tell(Heartbeat{});
+            });
+  Start(Ref(0, 1, 1));
+  ASSERT_TRUE(sink_.WaitForMessage<AttemptReport>()) << "the worker has ended its trials";
+  Tell(AnswerReport{Ref(0, 1, 1), 1, ReportAnswer::kContinue});
+  EXPECT_EQ(End().outcome, Outcome::kCompleted);
 }
 
 TEST_F(WorkerLoopTest, AProgramThatIsNotThereIsTold) {

@@ -1,9 +1,12 @@
 #include "trial_runner/worker/checkpoint_carrier.h"
 
+#include <stdlib.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "core/limits.h"
@@ -24,18 +27,46 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kLeavePatience(500);
 
-// Of all trials.
-void ClearFolders(const std::string& artifacts) {
-  std::error_code error;
-  for (fs::directory_iterator trial(artifacts, error), end; !error && trial != end;
-       trial.increment(error)) {
-    ClearFolderOfTrial(trial->path(), /*with_checkpoints=*/true);
+// Begins the names of folders beside the trials': what is in them is to be removed.
+constexpr std::string_view kAsidePrefix = ".cleared-";
+
+// Such a folder, which is made when something comes into it.
+class Aside {
+ public:
+  explicit Aside(const std::string& artifacts)
+      : path_(artifacts + "/" + std::string(kAsidePrefix) + "XXXXXX") {}
+
+  // It is not at its path any more. What cannot be moved is removed now.
+  void Take(const fs::path& path) {
+    if (!is_made_) is_made_ = mkdtemp(path_.data()) != nullptr;
+    std::error_code error;
+    if (is_made_ && Move(path)) return;
+    RemoveTree(path, error);
   }
-}
+  const std::string& path() const { return path_; }
+  bool is_made() const { return is_made_; }
 
-}  // namespace
+ private:
+  bool Move(const fs::path& path) {
+    const fs::path to = fs::path(path_) / std::to_string(count_++);
+    std::error_code error, ignored;
+    fs::rename(path, to, error);
+    const bool may_be_read_only = error == std::errc::permission_denied &&
+                                  fs::is_directory(fs::symlink_status(path, ignored));
+    if (may_be_read_only) {
+      fs::permissions(path, fs::perms::owner_all, fs::perm_options::add, ignored);
+      fs::rename(path, to, error);
+    }
+    return !error;
+  }
 
-void ClearFolderOfTrial(const std::string& folder, bool with_checkpoints) {
+  std::string path_;
+  bool is_made_ = false;
+  int64_t count_ = 0;
+};
+
+// What a trial's program left in its folder, but for its logs.
+void MoveFilesOfTrial(const std::string& folder, bool with_checkpoints, Aside& aside) {
   std::vector<fs::path> found;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
@@ -43,14 +74,37 @@ void ClearFolderOfTrial(const std::string& folder, bool with_checkpoints) {
     const bool is_kept = IsOwnCheckpoint(name) ? !with_checkpoints : IsNoTrialFile(name);
     if (!is_kept) found.push_back(it->path());
   }
-  for (const fs::path& path : found) RemoveTree(path, error);
+  for (const fs::path& path : found) aside.Take(path);
 }
+
+// Of all trials, and what a worker that was killed did not come to remove.
+std::vector<std::string> MoveFilesOfAll(const std::string& artifacts) {
+  Aside aside(artifacts);
+  std::vector<std::string> to_remove;
+  std::vector<std::string> trials;
+  std::error_code error;
+  for (fs::directory_iterator it(artifacts, error), end; !error && it != end; it.increment(error)) {
+    const bool is_aside = it->path().filename().string().starts_with(kAsidePrefix);
+    (is_aside ? to_remove : trials).push_back(it->path());
+  }
+  for (const std::string& trial : trials) MoveFilesOfTrial(trial, /*with_checkpoints=*/true, aside);
+  if (aside.is_made()) to_remove.push_back(aside.path());
+  return to_remove;
+}
+
+}  // namespace
 
 CheckpointCarrier::CheckpointCarrier(CheckpointLink& link, Answers answers)
     : link_(link), answers_(std::move(answers)) {}
 
 CheckpointCarrier::~CheckpointCarrier() {
   while (!places_.empty()) Leave(places_.begin()->first);
+  for (std::jthread& thread : threads_) thread.request_stop();
+  threads_.clear();
+  for (const auto& [way, queue] : queues_) {
+    if (way.second != Way::kDisk) continue;
+    for (const Job& job : queue.jobs) job.run({});
+  }
 }
 
 void CheckpointCarrier::Settle(ExperimentId sweep, const FoundPlace& found) {
@@ -70,13 +124,16 @@ void CheckpointCarrier::Settle(ExperimentId sweep, const FoundPlace& found) {
   } else if (found.storage == CheckpointStorage::kTuner) {
     place.store = std::make_shared<TunerStore>(link_, found.artifacts);
   }
-  if (found.storage == CheckpointStorage::kTuner) {
+  if (found.storage != CheckpointStorage::kTuner) return;
+  std::vector<std::string> to_remove;
+  {
     const std::lock_guard lock(mutex_);  // What was left before is not cleared meanwhile.
     place.own_folder = found.artifacts;
     place.hold = OpenFolder(place.own_folder);
-    if (LockFolder(place.hold, LOCK_EX) == FolderLock::kOurs) ClearFolders(place.own_folder);
+    to_remove = Clear(place);
     LockFolder(place.hold, LOCK_SH);
   }
+  for (const std::string& folder : to_remove) Drop(folder);
 }
 
 void CheckpointCarrier::Leave(ExperimentId sweep) {
@@ -98,13 +155,13 @@ void CheckpointCarrier::Leave(ExperimentId sweep) {
         has_ended_one_.wait_for(lock, kLeavePatience, [this, sweep] { return !IsAtWork(sweep); });
     if (!is_done) return left_.push_back({sweep, std::move(left.mapped())});
   }
-  Clear(left.mapped());
+  for (const std::string& folder : Clear(left.mapped())) Drop(folder);
 }
 
-void CheckpointCarrier::Clear(const Place& place) {
+std::vector<std::string> CheckpointCarrier::Clear(const Place& place) {
   const bool is_ours =
       !place.own_folder.empty() && LockFolder(place.hold, LOCK_EX) == FolderLock::kOurs;
-  if (is_ours) ClearFolders(place.own_folder);
+  return is_ours ? MoveFilesOfAll(place.own_folder) : std::vector<std::string>();
 }
 
 bool CheckpointCarrier::IsAtWork(ExperimentId sweep) const {
@@ -114,9 +171,12 @@ bool CheckpointCarrier::IsAtWork(ExperimentId sweep) const {
 
 void CheckpointCarrier::ClearLeft(ExperimentId sweep) {
   if (IsAtWork(sweep)) return;
-  std::erase_if(left_, [sweep](const Left& left) {
-    if (left.sweep == sweep) Clear(left.place);
-    return left.sweep == sweep;
+  std::erase_if(left_, [this, sweep](const Left& left) {
+    if (left.sweep != sweep) return false;
+    for (const std::string& folder : Clear(left.place)) {
+      queues_[{{}, Way::kDisk}].jobs.push_back(RemovalOf(folder));
+    }
+    return true;
   });
 }
 
@@ -182,11 +242,19 @@ void CheckpointCarrier::GiveUp(const AttemptRef& ref) {
   for (auto it = begin; it != end; ++it) it->second.request_stop();
 }
 
-void CheckpointCarrier::Drop(const std::string& folder) {
-  Put({AttemptRef{}, Way::kDisk, [folder](std::stop_token /*stop*/) {
-         std::error_code ignored;
-         RemoveTree(folder, ignored);
-       }});
+CheckpointCarrier::Job CheckpointCarrier::RemovalOf(const std::string& folder) {
+  return {AttemptRef{}, Way::kDisk, [folder](std::stop_token /*stop*/) {
+            std::error_code ignored;
+            RemoveTree(folder, ignored);
+          }};
+}
+
+void CheckpointCarrier::Drop(const std::string& folder) { Put(RemovalOf(folder)); }
+
+void CheckpointCarrier::ClearTrial(const std::string& folder) {
+  Aside aside(std::filesystem::path(folder).parent_path());
+  MoveFilesOfTrial(folder, /*with_checkpoints=*/false, aside);
+  if (aside.is_made()) Drop(aside.path());
 }
 
 void CheckpointCarrier::Put(Job job) {

@@ -4,6 +4,9 @@
 // are at work at a time, and the others wait in order. So a store that is away, or slow, holds up
 // nothing of another sweep, and nothing that goes to the tuner.
 //
+// What is to be removed is moved aside within the call, and removed later: a folder of many files
+// takes a slow disk minutes.
+//
 // Thread rule: one thread, which is never kept waiting but for a moment when a sweep is left, and
 // for the destructor. The answers come from threads of the carrier's, or within the call where
 // nothing is to be carried; none comes once the destructor has returned.
@@ -30,9 +33,6 @@
 #include "trial_runner/worker/worker_effects.h"
 
 namespace tune {
-
-// What a trial's program left in its folder, but for its logs.
-void ClearFolderOfTrial(const std::string& folder, bool with_checkpoints);
 
 class CheckpointCarrier {
  public:
@@ -62,6 +62,9 @@ class CheckpointCarrier {
   void SendFiles(const SendLog& last);
   void GiveUp(const AttemptRef& ref);
   void Drop(const std::string& folder);
+  // What the trial's program left in this folder of this machine's own, but for logs and
+  // checkpoints, is not there any more when it returns.
+  void ClearTrial(const std::string& folder);
 
  private:
   // What a job may wait for.
@@ -94,7 +97,9 @@ class CheckpointCarrier {
     ExperimentId sweep;
     Place place;
   };
-  static void Clear(const Place& place);
+  // Moves what the place still has aside; returns the folders that are to be removed.
+  static std::vector<std::string> Clear(const Place& place);
+  static Job RemovalOf(const std::string& folder);
   // Requires mutex_.
   bool IsAtWork(ExperimentId sweep) const;
   void ClearLeft(ExperimentId sweep);

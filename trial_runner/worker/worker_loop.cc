@@ -117,6 +117,8 @@ int WorkerLoop::Run(const TunerLinkFactory& connect) {
       Handle(events[i].data.u64, events[i].events);
       Perform();
     }
+    // What the tuner said while this turn took its time is heard before the tuner is judged silent.
+    HandleInbox();
     core_.OnTime(clock_.Now());
     Perform();
     if (core_.is_winding_down() && logs_ != nullptr) logs_->Hurry();

@@ -101,10 +101,8 @@ class WorkerLoop {
   void Do(const SendLog& effect);
   void Do(const GiveUpCheckpoints& effect);
   void Do(const DropCheckpoint& effect) { carrier_->Drop(effect.folder); }
-  // At once: the trial's next attempt may be the next thing to begin.
-  void Do(const ClearTrialFolder& effect) {
-    ClearFolderOfTrial(effect.folder, /*with_checkpoints=*/false);
-  }
+  // The trial's next attempt may be the next thing to begin.
+  void Do(const ClearTrialFolder& effect) { carrier_->ClearTrial(effect.folder); }
   void Do(const ExitWorker& effect);
   void Do(const ConnectToTuner& effect);
   void CloseLink();
