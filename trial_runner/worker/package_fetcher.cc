@@ -1,12 +1,16 @@
 #include "trial_runner/worker/package_fetcher.h"
 
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
+#include <mutex>
 #include <stop_token>
 #include <utility>
 
 #include "core/hash.h"
 #include "core/limits.h"
 #include "core/posix/durable_file.h"
+#include "core/posix/file_descriptor.h"
 #include "core/posix/private_folder.h"
 #include "core/posix/real_clock.h"
 #include "core/posix/threads.h"
@@ -20,6 +24,8 @@ namespace tune {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kSearchEndPatience(500);
 
 Status NoCache() {
   return FailedPrecondition("there is no folder to keep it in: neither HOME nor XDG_CACHE_HOME");
@@ -131,6 +137,7 @@ class PlaceSearch {
     const Nonce nonce(folder);
     if (!nonce.is_written()) return false;
     while (true) {
+      if (interruption_.IsRaised()) return Unavailable("the worker needs it no longer");
       const Result<bool> seen =
           means_.checkpoints->Sees({nonce.text(), sweep_, is_of_programs}, stop_);
       if (seen.status().code() != StatusCode::kUnavailable) return seen;
@@ -148,32 +155,67 @@ class PlaceSearch {
 
 }  // namespace
 
+// What a search and its thread have in common, which may outlive the fetcher.
+struct PackageFetcher::Search {
+  Search(ExperimentId of, const WantedPlace& what, const Means& by, OnFound answer)
+      : sweep(of), wanted(what), means(by), on_found(std::move(answer)) {
+    means.on_wait = [this, tell = by.on_wait](ExperimentId waiting, std::string why) {
+      const std::lock_guard lock(mutex);
+      if (tell && !is_given_up) tell(waiting, std::move(why));
+    };
+  }
+
+  void Run() {
+    Result<FoundPlace> found =
+        PlaceSearch(sweep, wanted, means, interruption, stop.get_token()).Run(held);
+    const std::lock_guard lock(mutex);
+    if (!is_given_up) on_found(sweep, wanted, std::move(found));
+    has_ended = true;
+    ended.notify_all();
+  }
+
+  const ExperimentId sweep;
+  const WantedPlace wanted;
+  Means means;
+  const OnFound on_found;
+  Interruption interruption;         // Of the folder's way,
+  std::stop_source stop;             // and of what is asked.
+  std::vector<FileDescriptor> held;  // Packages. The thread's.
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool is_given_up = false;
+  bool has_ended = false;
+};
+
 PackageFetcher::PackageFetcher(Means means) : means_(std::move(means)) {}
 
-PackageFetcher::~PackageFetcher() = default;
+PackageFetcher::~PackageFetcher() {
+  while (!searches_.empty()) Leave(searches_.begin()->first);
+}
 
-PackageFetcher::Search::~Search() { End(); }
-
-void PackageFetcher::Search::End() {
-  if (!thread.joinable()) return;
-  interruption->Raise();
-  stop.request_stop();
-  thread.join();
+// It is not heard any more when this returns.
+void PackageFetcher::GiveUp(Search& search) {
+  {
+    const std::lock_guard lock(search.mutex);
+    search.is_given_up = true;
+  }
+  search.interruption.Raise();
+  search.stop.request_stop();
+  std::unique_lock lock(search.mutex);
+  search.ended.wait_for(lock, kSearchEndPatience, [&search] { return search.has_ended; });
 }
 
 void PackageFetcher::Begin(ExperimentId sweep, const WantedPlace& wanted, OnFound on_found) {
-  Search& search = searches_[sweep];
-  search.End();
-  search.interruption = std::make_unique<Interruption>();
-  search.stop = std::stop_source();
-  search.thread = BeginThread([this, sweep, &search, wanted, on_found = std::move(on_found)] {
-    Result<FoundPlace> found =
-        PlaceSearch(sweep, wanted, means_, *search.interruption, search.stop.get_token())
-            .Run(search.held);
-    if (!search.interruption->IsRaised()) on_found(sweep, wanted, std::move(found));
-  });
+  std::vector<std::shared_ptr<Search>>& searches = searches_[sweep];
+  if (!searches.empty()) GiveUp(*searches.back());
+  const auto search = std::make_shared<Search>(sweep, wanted, means_, std::move(on_found));
+  BeginThread([search] { search->Run(); }).detach();
+  searches.push_back(search);
 }
 
-void PackageFetcher::Leave(ExperimentId sweep) { searches_.erase(sweep); }
+void PackageFetcher::Leave(ExperimentId sweep) {
+  const auto left = searches_.extract(sweep);
+  if (!left.empty() && !left.mapped().empty()) GiveUp(*left.mapped().back());
+}
 
 }  // namespace tune

@@ -6,19 +6,17 @@
 // other has a copy of its own (package/package_store.h). Whether it shares a folder with the tuner
 // is found out by writing something there that the tuner then sees, or not.
 //
-// Thread rule: Begin and the destructor from one thread, which they never keep waiting but for a
-// moment. The answer comes from a thread of the fetcher's.
+// Thread rule: Begin, Leave and the destructor from one thread, which they never keep waiting but
+// for a moment: a search that waits for a disk that does not answer is left behind. The answer
+// comes from a thread of the fetcher's.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
-#include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "core/posix/file_descriptor.h"
 #include "core/status.h"
 #include "trial_runner/checkpoint_transfer.h"
 #include "trial_runner/package_source.h"
@@ -26,13 +24,12 @@
 
 namespace tune {
 
-class Interruption;
-
 class PackageFetcher {
  public:
   struct Means {
     PackageDial dial;
-    CheckpointLink* checkpoints = nullptr;  // Must outlive the fetcher.
+    // Must outlive the fetcher; a search that was left behind asks nothing any more.
+    CheckpointLink* checkpoints = nullptr;
     std::string
         cache;  // This user's on this machine; empty: there is none, nothing can be fetched.
     std::string tuner;  // No other tuner's; what trials leave here is kept apart by it.
@@ -51,17 +48,12 @@ class PackageFetcher {
   void Leave(ExperimentId sweep);
 
  private:
-  struct Search {
-    std::unique_ptr<Interruption> interruption;  // Of the folder's way,
-    std::stop_source stop;                       // and of what is asked.
-    std::vector<FileDescriptor> held;  // Packages in which trials run, or ran. The thread's.
-    std::thread thread;
-    ~Search();
-    void End();
-  };
+  struct Search;
+  static void GiveUp(Search& search);
 
   const Means means_;
-  std::map<ExperimentId, Search> searches_;
+  // All of a sweep, of which the last may be at work: trials run in what they hold, or ran.
+  std::map<ExperimentId, std::vector<std::shared_ptr<Search>>> searches_;
 };
 
 }  // namespace tune

@@ -230,8 +230,9 @@ int RunWorker(const WorkerOptions& options) {
   const DeviceWatch watch(
       std::move(prepared->inventory), devices,
       [&inbox](std::vector<DeviceReading> readings) { inbox.OnDevices(std::move(readings)); });
-  const auto dial = [&prepared](const PackageName& package, int64_t offset) {
-    return std::make_unique<PackageChannel>(prepared->tuner, package, offset);
+  // Its own: a search that waits for a disk may outlive us.
+  const auto dial = [tuner = prepared->tuner](const PackageName& package, int64_t offset) {
+    return std::make_unique<PackageChannel>(tuner, package, offset);
   };
   std::optional<NoticeWatch> notices;
   if (prepared->notice != nullptr) {
