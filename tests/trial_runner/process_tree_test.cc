@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/process_end.h"
@@ -48,6 +49,14 @@ TEST_F(ProcessTree, FindsAndEndsAlsoWhatHasLeftItsParentAndItsSession) {
   }
   EXPECT_TRUE(EndDescendants());
   for (const AwaitedEnd& end : ends) EXPECT_TRUE(end.IsThere()) << "when it returns";
+  EXPECT_THAT(Descendants(), IsEmpty());
+}
+
+TEST_F(ProcessTree, ARoundSaysWhetherSomebodyWasLeft) {
+  Shell shell(kFamily);
+  for (int i = 0; i < 4; ++i) shell.Line();
+  EXPECT_FALSE(EndDescendantsOnce());
+  while (!EndDescendantsOnce()) std::this_thread::yield();
   EXPECT_THAT(Descendants(), IsEmpty());
 }
 

@@ -1392,5 +1392,19 @@ TEST_F(WorkerCoreTest, AHeadsOwnWorkerThatLacksAFolderOfASweepTriesAgainWithGrow
   EXPECT_THAT(Effects(), Contains("fit for 1"));
 }
 
+// What it started may take a while to end.
+TEST_F(WorkerCoreTest, AProcessThatHasEndedIsNotLateUntilItsEndIsTold) {
+  Join();
+  Tell(Start(Ref(0, 1, 1)));
+  core_->OnProcessLeaving(ProcessId{1});
+  core_->OnProcessClosed(ProcessId{1}, now_);
+  Effects();
+  Pass(Milliseconds(limits::kKillGraceMs));
+  EXPECT_THAT(Effects(), testing::Not(Contains(testing::StartsWith("kill"))));
+  EXPECT_GT(core_->NextDeadline().value_or(now_ + Seconds(1)), now_);
+  Ended(1, {0, "SIGSEGV"});
+  EXPECT_THAT(Effects(), Contains("ended 0 crashed: the trial process died of SIGSEGV"));
+}
+
 }  // namespace
 }  // namespace tune

@@ -4,9 +4,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -23,6 +25,7 @@
 #include "tests/small_memory.h"
 #include "tests/trial_runner/message_samples.h"
 #include "tests/trial_runner/scripted_tuner.h"
+#include "trial_runner/worker/process_tree.h"
 
 namespace tune {
 namespace {
@@ -74,6 +77,15 @@ class SharingTuner final : public CheckpointLink {
   Result<int64_t> SendLog(const PutLog& /*put*/, std::stop_token /*stop*/) override { return 0; }
 };
 
+// Takes CAP_KILL from this thread. Programs that root starts have it again.
+bool GiveUpKillingOthers() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct sets[2] = {};
+  if (syscall(SYS_capget, &header, sets) != 0) return false;
+  sets[0].effective &= ~(1u << CAP_KILL);
+  return syscall(SYS_capset, &header, sets) == 0;
+}
+
 class WorkerLoopTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -96,7 +108,7 @@ class WorkerLoopTest : public testing::Test {
 
   // A worker whose curve program is this script. Nothing: there is no such program.
   void Run(const std::string& script) {
-    if (!script.empty()) WriteProgram(script);
+    if (!script.empty()) WriteProgram("tune_trial", script);
     thread_ = std::thread([this] {
       WorkerCore core(WorkerCore::Options{Greeting(), true, ""});
       WorkerLoop loop(core, inbox_, clock_, folder_);
@@ -108,23 +120,38 @@ class WorkerLoopTest : public testing::Test {
     Greet(/*lease_ms=*/0);
   }
 
+  // A worker whose program for users' programs is this script, and whose thread may kill no process
+  // of another user: as if that waited for a disk.
+  void RunWithoutKillingOthers(const std::string& script) {
+    WriteProgram("tune_trial_command", script);
+    thread_ = std::thread([this] {
+      ASSERT_TRUE(GiveUpKillingOthers());
+      WorkerCore core(WorkerCore::Options{Greeting(), true, ""});
+      WorkerLoop loop(core, inbox_, clock_, folder_);
+      loop.Begin();
+      exit_status_ = loop.Run([this](TunerSink&) -> std::unique_ptr<TunerLink> {
+        return std::make_unique<DirectLink>(sink_, inbox_);
+      });
+    });
+    Greet(/*lease_ms=*/0, R"({"command":["x"]})");
+  }
+
   // A worker of another machine, which sees the tuner's disk. `on_kept` is called on the loop's
   // thread, in the midst of a turn, when a trial has saved a checkpoint.
-  void RunRemote(const std::string& script, std::function<void(LeapingClock&)> on_kept) {
-    WriteProgram(script);
+  void RunRemote(const std::string& script, std::function<void()> on_kept) {
+    WriteProgram("tune_trial", script);
     fs::create_directories(folder_ + "/artifacts");
     thread_ = std::thread([this, on_kept = std::move(on_kept)] {
-      LeapingClock clock;
       SharingTuner tuner;
       WorkerCore core(WorkerCore::Options{Greeting(), false, ""});
       CheckpointCarrier carrier(
           tuner, {[&](const AttemptRef& ref, Result<KeptCheckpoint> kept) {
-                    on_kept(clock);
+                    on_kept();
                     inbox_.OnCheckpointKept(ref, std::move(kept));
                   },
                   [](const AttemptRef& /*ref*/, Result<CheckpointCopy> /*copy*/) {}});
       PackageFetcher fetcher({nullptr, &tuner, "", "", {}});
-      WorkerLoop loop(core, inbox_, clock, folder_, &fetcher, &carrier);
+      WorkerLoop loop(core, inbox_, clock_, folder_, &fetcher, &carrier);
       loop.Begin();
       exit_status_ = loop.Run([this](TunerSink&) -> std::unique_ptr<TunerLink> {
         return std::make_unique<DirectLink>(sink_, inbox_);
@@ -133,15 +160,15 @@ class WorkerLoopTest : public testing::Test {
     Greet(/*lease_ms=*/60'000);
   }
 
-  void WriteProgram(const std::string& script) {
-    std::ofstream(folder_ + "/tune_trial") << "#!/bin/sh\n" << script;
-    chmod((folder_ + "/tune_trial").c_str(), 0755);
+  void WriteProgram(const std::string& name, const std::string& script) {
+    std::ofstream(folder_ + "/" + name) << "#!/bin/sh\n" << script;
+    chmod((folder_ + "/" + name).c_str(), 0755);
   }
 
-  void Greet(int64_t lease_ms) {
+  void Greet(int64_t lease_ms, const std::string& trainable = R"({"curve":{"value":"x"}})") {
     ASSERT_TRUE(sink_.WaitForMessage<Hello>());
     SweepInfo sweep;
-    sweep.trainable = R"({"curve":{"value":"x"}})";
+    sweep.trainable = trainable;
     Tell(Welcome{kWorker, 1000, lease_ms, {sweep}});
   }
 
@@ -175,7 +202,7 @@ class WorkerLoopTest : public testing::Test {
     return text.str();
   }
 
-  const RealClock clock_;
+  LeapingClock clock_;
   std::string folder_;
   GatheringSink sink_;
   TunerInbox inbox_;
@@ -350,14 +377,48 @@ TEST_F(WorkerLoopTest, ALateLoopHearsWhatTheTunerSaidBeforeItTakesTheTunerForSil
                read -r answer <&3
                printf '{"end":{"outcome":"completed"}}\n' >&3
                read -r line <&3)",
-            [this](LeapingClock& clock) {
-              clock.Leap(Seconds(61));
+            [this] {
+              clock_.Leap(Seconds(61));
               Tell(Heartbeat{});
             });
   Start(Ref(0, 1, 1));
   ASSERT_TRUE(sink_.WaitForMessage<AttemptReport>()) << "the worker has ended its trials";
   Tell(AnswerReport{Ref(0, 1, 1), 1, ReportAnswer::kContinue});
   EXPECT_EQ(End().outcome, Outcome::kCompleted);
+}
+
+// Of trials whose processes were killed with what they had started in sessions of its own.
+TEST_F(WorkerLoopTest, AnOrphanThatNothingEndsKeepsNoOtherTrialWaiting) {
+  const bool can_be = geteuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0 && AdoptOrphans();
+  if (!can_be) GTEST_SKIP() << "needs root and setpriv(1), for a process that cannot be killed";
+  RunWithoutKillingOthers(R"sh(read -r line <&3
+      case "$line" in *'"trial":1,'*)
+        printf '{"end":{"outcome":"completed"}}\n' >&3
+        read -r line <&3
+        exit 0;;
+      esac
+      orphan=$(setsid setpriv --reuid 65534 sh -c \
+               'echo $$; exec sleep 1000 >/dev/null 2>&1 3>&-' &)
+      printf '{"report":{"iteration":1,"metrics":{"runner":%d,"orphan":%d}}}\n' $$ $orphan >&3
+      read -r answer <&3
+      kill -KILL $$)sh");
+  Start(Ref(0, 1, 1));
+  const auto report = sink_.WaitForMessage<AttemptReport>();
+  ASSERT_TRUE(report);
+  int runner = 0, orphan = 0;
+  for (const auto& [name, value] : report->second.report.metrics) {
+    (name == "runner" ? runner : orphan) = static_cast<int>(value);
+  }
+  ASSERT_TRUE(runner > 0 && orphan > 0);
+  Tell(AnswerReport{Ref(0, 1, 1), 1, ReportAnswer::kContinue});
+  EXPECT_TRUE(WaitUntilGone(runner));
+  Start(Ref(1, 1, 2));
+  EXPECT_EQ(End().ref.trial.value, 1) << "it completes while the orphan is waited for";
+  clock_.Leap(Seconds(10));
+  const AttemptEnded end = End();
+  EXPECT_EQ(end.ref.trial.value, 0);
+  EXPECT_EQ(end.outcome, Outcome::kKilled);
+  EXPECT_EQ(kill(orphan, SIGKILL), 0) << "it has lived all the time";
 }
 
 TEST_F(WorkerLoopTest, AProgramThatIsNotThereIsTold) {

@@ -122,21 +122,23 @@ void SignalDescendants(int signal) {
   for (const pid_t pid : Descendants()) kill(pid, signal);
 }
 
+bool EndDescendantsOnce(const std::set<pid_t>& spared) {
+  const std::vector<pid_t> living = Descendants(spared);
+  // The kernel may leave one out that starts another just then: nobody is there where two looks
+  // find nobody.
+  const bool is_nobody_left = living.empty() && Descendants(spared).empty();
+  for (const pid_t pid : living) kill(pid, SIGKILL);
+  // Children of theirs come to us once they are gone.
+  TakeLeave(spared);
+  return is_nobody_left;
+}
+
 bool EndDescendants(const std::set<pid_t>& spared) {
   constexpr int kRoundsMax = 2000;  // Ten seconds: on a busy machine a killed process dies late.
   constexpr int kPauseMs = 5;
   for (int round = 0; round < kRoundsMax; ++round) {
-    const std::vector<pid_t> living = Descendants(spared);
-    // The kernel may leave one out that starts another just then: nobody is there where two looks
-    // find nobody.
-    if (living.empty() && Descendants(spared).empty()) {
-      TakeLeave(spared);
-      return true;
-    }
-    for (const pid_t pid : living) kill(pid, SIGKILL);
+    if (EndDescendantsOnce(spared)) return true;
     poll(nullptr, 0, round == 0 ? 1 : kPauseMs);
-    // Children of theirs come to us once they are gone.
-    TakeLeave(spared);
   }
   return false;
 }

@@ -37,6 +37,10 @@ void SignalDescendants(int signal);
 // leave of them. Gives up after a while on what cannot die (waiting for a disk); false then.
 bool EndDescendants(const std::set<pid_t>& spared = {});
 
+// One round of that, without waiting: true: none was left; false: those that there were have been
+// sent SIGKILL, and another round will find which of them live.
+bool EndDescendantsOnce(const std::set<pid_t>& spared = {});
+
 // Takes leave of those that have ended; the wait status of `pid`, if it is among them.
 std::optional<int> ReapEnded(pid_t pid);
 

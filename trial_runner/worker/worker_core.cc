@@ -327,6 +327,7 @@ void WorkerCore::OnTime(Instant now) {
 }
 
 void WorkerCore::CheckDeadlines(ProcessId id, Process& process, Instant now) {
+  if (process.is_leaving) return;  // Nothing can be late any more.
   if (process.kill_at && now >= *process.kill_at) {
     Condemn(id, process, std::nullopt,
             Crash("the trial process closed its connection and did not exit"), true, now);
@@ -392,6 +393,7 @@ std::optional<Instant> WorkerCore::NextDeadline() const {
     if (left.running.is_keeping()) consider(left.running.kept_by);
   }
   for (const auto& [id, process] : processes_) {
+    if (process.is_leaving) continue;
     consider(process.kill_at);
     for (const auto& [lane, running] : process.running) {
       consider(running.stop_by);

@@ -88,7 +88,7 @@ class WorkerCore {
   void OnProcessLine(ProcessId process, std::string_view line, Instant now);
   // It sent more than a line may hold.
   void OnProcessLineTooLong(ProcessId process, Instant now);
-  // It has ended, and what it said last is still to come: it takes no other attempt.
+  // It has ended: it takes no other attempt. What it said last may still come, then its end.
   void OnProcessLeaving(ProcessId process);
   // It closed its connection: it is about to exit, or will be made to.
   void OnProcessClosed(ProcessId process, Instant now);

@@ -38,6 +38,8 @@ bool StartOnDevices(const std::vector<ToWorker>& messages) {
 constexpr Duration kClosePatience = Seconds(1);
 constexpr Duration kMemoryLookPause = Seconds(1);
 constexpr Duration kTellLossesEvery = Seconds(1);
+constexpr Duration kOrphanPatience = Seconds(10);  // On a busy machine a killed process dies late.
+constexpr Duration kOrphanLookPause = Milliseconds(5);
 
 // "SIGSEGV".
 std::string SignalName(int signal) {
@@ -78,7 +80,7 @@ WorkerLoop::~WorkerLoop() {
     return entry.second.runs_user_programs;
   });
   trials_.clear();
-  if (had_programs) EndOrphans();
+  if (had_programs || !left_orphans_.empty()) EndDescendants(NotOrphans());
 }
 
 void WorkerLoop::Watch(int fd, uint64_t tag, uint32_t events) {
@@ -104,7 +106,7 @@ int WorkerLoop::Run(const TunerLinkFactory& connect) {
   while (!exit_status_) {
     int timeout_ms = -1;
     std::optional<Instant> deadline = core_.NextDeadline();
-    for (const std::optional<Instant>& at : {start_again_at_, tell_losses_at_}) {
+    for (const std::optional<Instant>& at : {start_again_at_, tell_losses_at_, end_orphans_at_}) {
       if (at && (!deadline || *at < *deadline)) deadline = at;
     }
     if (deadline) {
@@ -121,6 +123,10 @@ int WorkerLoop::Run(const TunerLinkFactory& connect) {
     HandleInbox();
     core_.OnTime(clock_.Now());
     Perform();
+    if (end_orphans_at_ && clock_.Now() >= *end_orphans_at_) {
+      TellEndsWithoutOrphans();
+      Perform();
+    }
     if (core_.is_winding_down() && logs_ != nullptr) logs_->Hurry();
     if (start_again_at_ && clock_.Now() >= *start_again_at_) {
       StartWaiting();
@@ -304,6 +310,7 @@ void WorkerLoop::Reap(ProcessId id) {
   ReadOutput(id);
   const auto found = trials_.find(id);
   if (found == trials_.end()) return;
+  const Instant now = clock_.Now();
   const int pid = found->second.process.pid;
   const bool was_killed_by_us = found->second.was_killed;
   const bool ran_user_programs = found->second.runs_user_programs;
@@ -312,7 +319,6 @@ void WorkerLoop::Reap(ProcessId id) {
   TUNE_CHECK(waitpid(pid, &status, 0) == pid);
   PutAside(std::move(found->second.logs));
   trials_.erase(found);
-  if (ran_user_programs) EndOrphans();
   if (start_again_at_) start_again_at_ = clock_.Now();  // There is room now.
   ProcessEnd end;
   if (WIFSIGNALED(status)) {
@@ -324,7 +330,9 @@ void WorkerLoop::Reap(ProcessId id) {
   } else {
     end.exit_status = WEXITSTATUS(status);
   }
-  core_.OnProcessEnded(id, end, clock_.Now());
+  if (!ran_user_programs) return core_.OnProcessEnded(id, end, now);
+  left_orphans_.push_back({id, end, now + kOrphanPatience});
+  TellEndsWithoutOrphans();
 }
 
 // Their programs have ended, or are at another attempt: the disk may take later what is to be said
@@ -351,12 +359,39 @@ void WorkerLoop::TellLosses() {
   if (is_any_untold) tell_losses_at_ = clock_.Now() + kTellLossesEvery;
 }
 
-// A process that runs users' programs ends all that they started. Should it be killed itself, what
-// had left its group or session is ours (AdoptOrphans), beside the trial processes that live.
-void WorkerLoop::EndOrphans() {
-  std::set<pid_t> spared;
+// Those below this process that are nobody's orphans: the trial processes that live. Beside them
+// what no signal ends, as it waits for a disk or a device.
+std::set<pid_t> WorkerLoop::NotOrphans() {
+  std::erase_if(unkillable_, [](pid_t pid) {
+    if (NearestAbove(pid, {getpid()})) return false;
+    waitpid(pid, nullptr, WNOHANG);
+    return true;
+  });
+  std::set<pid_t> spared = unkillable_;
   for (const auto& [id, trial] : trials_) spared.insert(trial.process.pid);
-  EndDescendants(spared);
+  return spared;
+}
+
+// A process that runs users' programs ends all that they started. Should it be killed itself, what
+// had left its group or session is ours (AdoptOrphans). Its end is told when that has ended, so
+// that the next attempt finds the device free; the loop goes on meanwhile. What outlives its
+// patience is not waited for again.
+void WorkerLoop::TellEndsWithoutOrphans() {
+  const std::set<pid_t> spared = NotOrphans();
+  const bool is_none_left = EndDescendantsOnce(spared);
+  const Instant now = clock_.Now();
+  bool is_any_late = false;
+  while (!left_orphans_.empty() && (is_none_left || now >= left_orphans_.front().until)) {
+    is_any_late |= !is_none_left;
+    const LeftOrphans left = std::move(left_orphans_.front());
+    left_orphans_.pop_front();
+    core_.OnProcessEnded(left.id, left.end, now);
+  }
+  if (is_any_late) {
+    for (const pid_t pid : Descendants(spared)) unkillable_.insert(pid);
+  }
+  end_orphans_at_.reset();
+  if (!left_orphans_.empty()) end_orphans_at_ = now + kOrphanLookPause;
 }
 
 void WorkerLoop::LookAtMemory(Instant now) {

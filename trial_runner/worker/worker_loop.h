@@ -5,10 +5,14 @@
 // any thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +64,13 @@ class WorkerLoop {
     std::vector<OutputLog> logs = {};
   };
 
+  // A process that has ended, and left others behind that have not yet.
+  struct LeftOrphans {
+    ProcessId id;
+    ProcessEnd end;
+    Instant until;  // Its end is told then, whatever they do.
+  };
+
   // What an epoll entry is about: the low bits say which, the rest is the process.
   enum Source : uint64_t { kInbox, kSignals, kSocket, kOutput, kExit, kSourceCount };
   static uint64_t Tag(Source source, ProcessId id = {}) {
@@ -78,7 +89,8 @@ class WorkerLoop {
   void ReadOutput(ProcessId id);
   void FlushSocket(ProcessId id, Trial& trial);
   void Reap(ProcessId id);
-  void EndOrphans();
+  std::set<pid_t> NotOrphans();
+  void TellEndsWithoutOrphans();
   void LookAtMemory(Instant now);
   void PutAside(std::vector<OutputLog> logs);
   void TellLosses();
@@ -119,6 +131,9 @@ class WorkerLoop {
   std::map<ProcessId, Trial> trials_;
   std::map<ProcessId, WaitingStart> waiting_;
   std::optional<Instant> start_again_at_;  // Of the first that waits.
+  std::deque<LeftOrphans> left_orphans_;   // In order of their ends.
+  std::optional<Instant> end_orphans_at_;  // Of them all, again.
+  std::set<pid_t> unkillable_;             // Orphans for which nobody waits any more.
   std::vector<OutputLog> short_logs_;      // Of attempts that are over; they do not say so yet.
   std::optional<Instant> tell_losses_at_;  // Of all logs that are short.
   const TunerLinkFactory* connect_ = nullptr;
