@@ -18,5 +18,6 @@ tune_library(tune_housekeeping
     cli/look/logs_command.cc
     cli/keep/machine_check.cc
     cli/keep/program_output.cc
+    cli/keep/removed_checkpoint.cc
     cli/keep/stored_ask_tell.cc
   DEPS tune_bucket tune_queries tune_spec tune_json_lines tune_controller tune_devices tune_export tune_package tune_trial_process tune_core_posix)

@@ -248,15 +248,15 @@ bool Tuner::IsNeededInCaches(const std::string& path) const {
   return false;
 }
 
+// What is removed waits until all is sent: a disk may take its time.
 void Tuner::Perform(std::vector<Action> actions) {
   std::map<WorkerId, std::vector<ToWorker>> outgoing;
+  std::vector<std::string> removed;
   for (Action& action : actions) {
     if (auto* send = std::get_if<SendToWorker>(&action)) {
       outgoing[send->worker].push_back(std::move(send->message));
     } else if (auto* remove = std::get_if<RemoveCheckpoint>(&action)) {
-      if (const Status s = parts_.artifacts.Remove(remove->path); !s.ok()) {
-        lines_.push_back({"warning: " + s.message()});
-      }
+      removed.push_back(std::move(remove->path));
     } else if (auto* disconnect = std::get_if<DisconnectWorker>(&action)) {
       parts_.link.Close(disconnect->worker);
     } else if (auto* say = std::get_if<Say>(&action)) {
@@ -268,6 +268,11 @@ void Tuner::Perform(std::vector<Action> actions) {
     }
   }
   for (auto& [worker, messages] : outgoing) Send(worker, std::move(messages));
+  for (const std::string& path : removed) {
+    if (const Status s = parts_.artifacts.Remove(path); !s.ok()) {
+      lines_.push_back({"warning: " + s.message()});
+    }
+  }
 }
 
 void Tuner::Send(WorkerId worker, std::vector<ToWorker> messages) {

@@ -3,6 +3,8 @@ tune_test(why_command_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/why_command_test.cc DEPS tune_queries)
 tune_test(artifact_path_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/artifact_path_test.cc DEPS tune_artifacts)
+tune_test(removed_checkpoint_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/removed_checkpoint_test.cc DEPS tune_housekeeping)
 tune_test(provenance_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/provenance_test.cc DEPS tune_housekeeping)
 tune_test(deleted_folders_test

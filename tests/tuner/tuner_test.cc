@@ -34,6 +34,24 @@ class KeptLink final : public WorkerLink {
   std::vector<ToWorker> sent;
 };
 
+// A disk that has everything, and knows what was sent before something was removed.
+class WatchfulShelves final : public ArtifactStore {
+ public:
+  explicit WatchfulShelves(const KeptLink& link) : link_(link) {}
+  Status Remove(const std::string& path) override {
+    removed.push_back(path);
+    sent_before = link_.sent.size();
+    return OkStatus();
+  }
+  bool Has(const std::string& /*path*/) const override { return true; }
+
+  std::vector<std::string> removed;
+  size_t sent_before = 0;
+
+ private:
+  const KeptLink& link_;
+};
+
 // A tuner with a worker of another machine, on a real database.
 class TunerTest : public ::testing::Test {
  protected:
@@ -72,7 +90,7 @@ class TunerTest : public ::testing::Test {
   const TempFolder folder_;
   testing::SetClock clock_;
   KeptLink link_;
-  testing::FullShelves artifacts_;
+  WatchfulShelves artifacts_{link_};
   EventQueue queue_;
   std::unique_ptr<SqliteStore> store_;
   ExperimentId experiment_;
@@ -126,6 +144,27 @@ TEST_F(TunerTest, ATrialThatIsOverNeedsNoCopyOfItsCheckpoint) {
   const std::vector<RemoveCached> removed = link_.Take<RemoveCached>();
   ASSERT_EQ(removed.size(), 1u);
   EXPECT_EQ(removed[0].path, saved);
+}
+
+// A folder of many files goes slowly, and the trial waits for its answer.
+TEST_F(TunerTest, AReportIsAnsweredBeforeTheCheckpointsThatItReplacesAreRemoved) {
+  const std::vector<StartAttempt> starts = link_.Take<StartAttempt>();
+  ASSERT_EQ(starts.size(), 1u);
+  AttemptReport report{starts[0].ref, 0, {}};
+  report.report.has_checkpoint = true;
+  for (int64_t iteration = 1; iteration <= 4; ++iteration) {
+    link_.sent.clear();
+    report.sequence = report.report.iteration = iteration;
+    // The best was the first, and each later one takes the place of the one before.
+    report.report.metrics = {{"value", -static_cast<double>(iteration)}};
+    report.report.checkpoint.path =
+        starts[0].artifact_dir + "/checkpoint_00000" + std::to_string(iteration);
+    Hear(report);
+  }
+  ASSERT_FALSE(artifacts_.removed.empty());
+  EXPECT_GE(artifacts_.sent_before, 1u);
+  EXPECT_EQ(artifacts_.sent_before, link_.sent.size());
+  EXPECT_EQ(link_.Take<AnswerReport>().size(), 1u);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "core/posix/threads.h"
 #include "trial_runner/bucket/bucket_checkpoints.h"
 #include "trial_runner/s3_address.h"
+#include "tuner/cli/keep/removed_checkpoint.h"
 
 namespace tune {
 namespace {
@@ -24,7 +25,20 @@ KeptArtifacts::~KeptArtifacts() {
 }
 
 Status KeptArtifacts::Remove(const std::string& path) {
-  if (!IsS3Url(path)) return local_.Remove(path);
+  if (!IsS3Url(path)) {
+    TUNE_ASSIGN_OR_RETURN(std::string aside, SetCheckpointAside(local_, path));
+    if (aside.empty()) return OkStatus();
+    if (!remover_.joinable()) {
+      auto begun = TryThread<std::jthread>(
+          [this](const std::stop_token& stop) { RemoveAside(stop); }, [] { return false; });
+      if (!begun) return RemoveSetAside(aside);
+      remover_ = *std::move(begun);
+    }
+    const std::lock_guard lock(mutex_);
+    aside_.push_back(std::move(aside));
+    has_aside_.notify_all();
+    return OkStatus();
+  }
   TUNE_ASSIGN_OR_RETURN(S3Address there, ParseS3Url(path));
   const std::string bucket = there.bucket;
   DoLater(bucket, [this, there = std::move(there)](const std::stop_token& stop) -> Status {
@@ -32,6 +46,21 @@ Status KeptArtifacts::Remove(const std::string& path) {
     return RemoveCheckpoint(*client, there.key, stop);
   });
   return OkStatus();
+}
+
+void KeptArtifacts::RemoveAside(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (has_aside_.wait(lock, stop, [this] { return !aside_.empty(); })) {
+    const std::string aside = std::move(aside_.front());
+    aside_.pop_front();
+    is_removing_ = true;
+    lock.unlock();
+    const Status removed = RemoveSetAside(aside);
+    lock.lock();
+    is_removing_ = false;
+    if (!removed.ok()) lines_.push_back("warning: " + removed.message() + "; tune gc tries again");
+    is_settled_.notify_all();
+  }
 }
 
 Result<std::shared_ptr<S3Client>> KeptArtifacts::ClientOf(const std::string& bucket) {
@@ -141,6 +170,8 @@ bool KeptArtifacts::IsAllDoneButAway() const {
 
 void KeptArtifacts::Finish(Duration patience) {
   std::unique_lock lock(mutex_);
+  is_settled_.wait_for(lock, std::chrono::microseconds(patience.us),
+                       [this] { return aside_.empty() && !is_removing_; });
   const bool is_done =
       is_settled_.wait_for(lock, std::chrono::microseconds(patience.us),
                            [this] { return IsAllDoneButAway() || is_in_trouble_; }) &&

@@ -1,5 +1,6 @@
-// What trials left, on this disk or in an object store. What is removed there is removed beside the
-// tuner's loop, which waits for no network; a store that is away is asked again and again.
+// What trials left, on this disk or in an object store. It is removed beside the tuner's loop,
+// which waits for no network and for no disk that is slow; a store that is away is asked again and
+// again.
 //
 // Thread rule: one thread, the tuner's.
 #pragma once
@@ -29,9 +30,10 @@ class KeptArtifacts final : public ArtifactStore {
  public:
   // `root`: LocalArtifactStore's.
   explicit KeptArtifacts(std::string root) : local_(std::move(root)) {}
+  // Waits until what was removed from this disk is gone.
   ~KeptArtifacts() override;
 
-  // In an object store: soon.
+  // On this disk it is gone from its path when this returns, in an object store soon.
   Status Remove(const std::string& path) override;
   // Asked of this disk alone.
   bool Has(const std::string& path) const override { return local_.Has(path); }
@@ -61,6 +63,7 @@ class KeptArtifacts final : public ArtifactStore {
   std::list<Kept>::iterator NextErrand();
   // With mutex_ held: no errand waits, or is at work, but those of stores that are away.
   bool IsAllDoneButAway() const;
+  void RemoveAside(const std::stop_token& stop);
   void LookAround(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
   Result<std::shared_ptr<S3Client>> ClientOf(const std::string& bucket);
 
@@ -82,6 +85,10 @@ class KeptArtifacts final : public ArtifactStore {
   std::vector<std::string> lines_;
   std::map<std::string, std::shared_ptr<S3Client>> clients_;  // The thread's.
   std::jthread thread_;                                       // Since the first errand.
+  std::deque<std::string> aside_;                             // Folders of this disk.
+  std::condition_variable_any has_aside_;
+  bool is_removing_ = false;
+  std::jthread remover_;  // Since the first of those; comes to the end of them before it ends.
 };
 
 }  // namespace tune
