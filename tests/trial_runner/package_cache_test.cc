@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -334,6 +335,23 @@ TEST_F(PackageFolder, ACacheKeepsToItsBudgetAndToWhatIsInUse) {
   // The list of what was there goes the next time.
   EXPECT_EQ(TrimCache(cache, 0, in_two_days).size(), 1u);
   EXPECT_THAT(TrimCache(folder_ / "none", 0, in_two_days), IsEmpty());
+}
+
+// A worker that ends does not wait until a cache of a million files is looked through.
+TEST_F(PackageFolder, NothingOfACacheGoesOnceItsTrimIsToldToStop) {
+  const std::string cache = folder_ / "cache";
+  const std::string name(64, 'a');
+  fs::create_directories(cache + "/packages/" + name);
+  fs::create_directories(cache + "/setup/0123456789abcdef.tmp");
+  fs::create_directories(cache + "/data/" + name + ".part");
+  WriteText(cache + "/packages/" + name + "/train.py", "print(1)");
+  WriteText(cache + "/packages/" + name + ".part", "half");
+  std::stop_source stopped;
+  stopped.request_stop();
+  const Instant in_years{int64_t{1} << 60};
+  EXPECT_THAT(TrimCache(cache, 0, in_years, /*dry_run=*/false, stopped.get_token()), IsEmpty());
+  EXPECT_TRUE(fs::exists(cache + "/packages/" + name + "/train.py"));
+  EXPECT_EQ(TrimCache(cache, 0, in_years).size(), 4u);
 }
 
 TEST_F(PackageFolder, AFolderOfACacheWhoseRemovalBrokeOffGoesWithTheNextTrim) {

@@ -36,13 +36,14 @@ Instant ModifiedAt(const std::string& path) {
                  info.st_mtim.tv_nsec / 1'000};
 }
 
-// What its files take on the disk. `newest`: the latest change of any of them.
-int64_t Measure(const std::string& folder, Instant& newest) {
+// What its files take on the disk, or some of them once `stop` is requested. `newest`: the latest
+// change of any of them.
+int64_t Measure(const std::string& folder, Instant& newest, const std::stop_token& stop) {
   int64_t bytes = 0;
   std::error_code error;
   const auto skip = fs::directory_options::skip_permission_denied;
-  for (fs::recursive_directory_iterator it(folder, skip, error), end; !error && it != end;
-       it.increment(error)) {
+  for (fs::recursive_directory_iterator it(folder, skip, error), end;
+       !error && it != end && !stop.stop_requested(); it.increment(error)) {
     struct stat info = {};
     if (lstat(it->path().c_str(), &info) != 0) continue;
     bytes += static_cast<int64_t>(info.st_blocks) * 512;
@@ -73,8 +74,8 @@ bool IsHeld(const std::string& path) {
 
 class Trim {
  public:
-  Trim(std::string cache, Instant now, bool dry_run)
-      : cache_(std::move(cache)), now_(now), dry_run_(dry_run) {}
+  Trim(std::string cache, Instant now, bool dry_run, std::stop_token stop)
+      : cache_(std::move(cache)), now_(now), dry_run_(dry_run), stop_(std::move(stop)) {}
 
   std::vector<TrimmedPath> Run(int64_t budget_bytes) {
     RemoveTemporary();
@@ -86,7 +87,7 @@ class Trim {
       return std::pair(a.used, a.path) < std::pair(b.used, b.path);
     });
     for (const Kept& kept : kept_) {
-      if (total <= budget_bytes) break;
+      if (total <= budget_bytes || stop_.stop_requested()) break;
       if (!Remove(kept)) continue;
       total -= kept.bytes;
       trimmed_.push_back({kept.path, kept.bytes, "the least used of a cache beyond its budget"});
@@ -105,7 +106,8 @@ class Trim {
         if (!is_temporary || !IsRealFolder(path) || IsHeld(path)) continue;
         if (now_ - ModifiedAt(path) < kInUse) continue;
         Instant newest;
-        const int64_t bytes = Measure(path, newest);
+        const int64_t bytes = Measure(path, newest, stop_);
+        if (stop_.stop_requested()) return;
         if (!dry_run_) {
           RemoveAbandonedFolders(cache_ + part, [&](std::string_view one) { return one == name; });
         }
@@ -123,9 +125,11 @@ class Trim {
       const bool is_part = name.ends_with(".part") && IsKeptName(fs::path(name).stem());
       if (!is_part || !IsRealFolder(path) || now_ - ModifiedAt(path) < kInUse) continue;
       Instant newest;
-      const Kept part{path, Measure(path, newest), newest};
+      const Kept part{path, Measure(path, newest, stop_), newest};
+      if (stop_.stop_requested()) return;
       if (Remove(part)) trimmed_.push_back({path, part.bytes, "data that broke off on their way"});
     }
+    if (stop_.stop_requested()) return;
     const std::string packages = cache_ + "/packages";
     for (const std::string& name : NamesIn(packages)) {
       const std::string path = packages + "/" + name;
@@ -166,7 +170,7 @@ class Trim {
     if (!IsRealFolder(path)) return;
     Kept kept{path, 0, ModifiedAt(path), is_artifacts};
     Instant newest = kept.used;
-    kept.bytes = Measure(path, newest);
+    kept.bytes = Measure(path, newest, stop_);
     if (is_artifacts) kept.used = newest;
     kept_.push_back(std::move(kept));
   }
@@ -185,6 +189,7 @@ class Trim {
   const std::string cache_;
   const Instant now_;
   const bool dry_run_;
+  const std::stop_token stop_;
   std::vector<Kept> kept_;
   std::vector<TrimmedPath> trimmed_;
 };
@@ -192,9 +197,9 @@ class Trim {
 }  // namespace
 
 std::vector<TrimmedPath> TrimCache(const std::string& cache, int64_t budget_bytes, Instant now,
-                                   bool dry_run) {
+                                   bool dry_run, std::stop_token stop) {
   if (cache.empty()) return {};
-  return Trim(cache, now, dry_run).Run(budget_bytes);
+  return Trim(cache, now, dry_run, std::move(stop)).Run(budget_bytes);
 }
 
 }  // namespace tune

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,9 @@ struct TrimmedPath {
 };
 
 // Removes, or with `dry_run` only tells of: packages that broke off on their way and that nobody
-// fetches any more, and what is beyond the budget. A cache that is not there has nothing.
+// fetches any more, and what is beyond the budget. A cache that is not there has nothing. Once
+// `stop` is requested nothing more is looked at, and no other folder is removed.
 std::vector<TrimmedPath> TrimCache(const std::string& cache, int64_t budget_bytes, Instant now,
-                                   bool dry_run = false);
+                                   bool dry_run = false, std::stop_token stop = {});
 
 }  // namespace tune

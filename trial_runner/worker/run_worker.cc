@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <thread>
+#include <future>
+#include <memory>
+#include <stop_token>
 #include <utility>
 
 #include "core/hash.h"
@@ -42,6 +45,7 @@
 namespace tune {
 namespace {
 
+constexpr std::chrono::seconds kTrimPatience(1);
 constexpr Duration kDrainGrace = Seconds(25);  // Unless a person says.
 
 std::string OwnName() {
@@ -209,6 +213,31 @@ void BlockSignals(bool is_local) {
   pthread_sigmask(SIG_BLOCK, &watched, nullptr);
 }
 
+// Trims the cache beside the worker's loop: a large one takes a while to look through, and a large
+// folder to remove. A worker that ends waits a moment for it and leaves it behind then; what broke
+// off goes with the next trim.
+class CacheTrimming {
+ public:
+  CacheTrimming(const std::string& cache, int64_t budget_bytes) {
+    const auto ended = std::make_shared<std::promise<void>>();
+    ended_ = ended->get_future();
+    BeginThread([cache, budget_bytes, ended, stop = stop_.get_token()] {
+      TrimCache(cache, budget_bytes, RealClock().Now(), /*dry_run=*/false, stop);
+      ended->set_value();
+    }).detach();
+  }
+  ~CacheTrimming() {
+    stop_.request_stop();
+    ended_.wait_for(kTrimPatience);
+  }
+  CacheTrimming(const CacheTrimming&) = delete;
+  CacheTrimming& operator=(const CacheTrimming&) = delete;
+
+ private:
+  std::stop_source stop_;
+  std::future<void> ended_;
+};
+
 }  // namespace
 
 int RunWorker(const WorkerOptions& options) {
@@ -243,13 +272,8 @@ int RunWorker(const WorkerOptions& options) {
                           std::fprintf(stderr, "tune worker: %s\n", PrintableLines(text).c_str());
                         }});
   }
-  // A large cache takes a while to look through.
-  std::thread trimmer;
-  if (!options.is_local) {
-    trimmer = BeginThread([&prepared] {
-      TrimCache(prepared->cache, prepared->cache_budget_bytes, RealClock().Now());
-    });
-  }
+  std::optional<CacheTrimming> trimming;
+  if (!options.is_local) trimming.emplace(prepared->cache, prepared->cache_budget_bytes);
   CheckpointChannel checkpoints(prepared->tuner, session);
   CheckpointCarrier carrier(checkpoints,
                             {[&inbox](const AttemptRef& ref, Result<KeptCheckpoint> kept) {
@@ -273,11 +297,9 @@ int RunWorker(const WorkerOptions& options) {
   WorkerLoop loop(core, inbox, clock, prepared->program_folder, &fetcher, &carrier, &logs);
   // A trial process gets ready while the connection is made.
   loop.Begin();
-  const int status = loop.Run([&prepared](TunerSink& sink) -> std::unique_ptr<TunerLink> {
+  return loop.Run([&prepared](TunerSink& sink) -> std::unique_ptr<TunerLink> {
     return std::make_unique<TunerChannel>(prepared->tuner, sink);
   });
-  if (trimmer.joinable()) trimmer.join();
-  return status;
 }
 
 }  // namespace tune
