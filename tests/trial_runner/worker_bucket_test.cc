@@ -89,6 +89,24 @@ TEST_F(WorkerBucket, WhatCheckpointsWaitForIsToldWithEachHeartbeat) {
   EXPECT_EQ(ToldWait(), "");
 }
 
+TEST_F(WorkerBucket, AnAttemptThatEndsBeforeItsCheckpointIsHereIsWaitedForNoMore) {
+  StartAttempt start = Of(Start(Ref(1, 2, 5)));
+  start.checkpoint_path = "s3://bucket/p/sweep/1/checkpoint_000003";
+  start.from_iteration = 3;
+  Tell(start);
+  core_->OnCheckpointWaits(start.ref, "cannot read: refused", now_);
+  EXPECT_EQ(ToldWait(), "cannot read: refused");
+  Ended(2, {0, "SIGKILL"});
+  EXPECT_EQ(ToldWait(), "");
+}
+
+TEST_F(WorkerBucket, WhatIsToldLateOfACheckpointThatWasGivenUpIsPassedOver) {
+  Line(1, SavedIn(1));
+  Tell(KillAttempt{ref(), true});
+  core_->OnCheckpointWaits(ref(), "cannot write: refused", now_);
+  EXPECT_EQ(ToldWait(), "");
+}
+
 TEST_F(WorkerBucket, AnAttemptThatEndedByItselfWaitsAsLongAsTheStoreIsAway) {
   Line(1, SavedIn(1, true));
   Line(1, kCompleted);

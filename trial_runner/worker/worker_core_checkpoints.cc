@@ -226,7 +226,14 @@ std::optional<TrialEnd> WorkerCore::EndForUnobtained(const Status& status, Insta
 // ---- a store that is away
 
 void WorkerCore::OnCheckpointWaits(const AttemptRef& ref, const std::string& why, Instant now) {
-  if (has_exited_ || !Knows(ref)) return;
+  // What was given up may still be told of.
+  bool is_awaited = false;
+  if (const auto left = lingering_.find(ref); left != lingering_.end()) {
+    is_awaited = left->second.running.is_keeping();
+  } else if (const auto found = running_.find(ref); found != running_.end()) {
+    is_awaited = At(found->second).is_keeping() || At(found->second).awaits_checkpoint;
+  }
+  if (has_exited_ || !is_awaited) return;
   const bool was_waiting = !waits_.empty();
   if (why.empty()) {
     waits_.erase(ref);
@@ -241,8 +248,8 @@ void WorkerCore::OnCheckpointWaits(const AttemptRef& ref, const std::string& why
     Say("checkpoints are kept again");
   }
   // Those that were told to end when the store still took things.
-  for (auto& [other, left] : lingering_) {
-    if (left.running.kept_by) LimitKeeping(left.running, now);
+  for (auto& [other, lingering] : lingering_) {
+    if (lingering.running.kept_by) LimitKeeping(lingering.running, now);
   }
 }
 

@@ -89,6 +89,7 @@ void WorkerCore::LetGo(ProcessId id, Process& process, int64_t lane, TrialEnd en
   process.running.erase(found);
   running_.erase(ref);
   const bool is_kept_in_vain = running.is_keeping() && IsGoneForGood();
+  if (!running.is_keeping() || is_kept_in_vain) waits_.erase(ref);
   if (running.awaits_checkpoint || is_kept_in_vain) effects_.push_back(GiveUpCheckpoints{ref});
   if (running.on_its_way || !running.told_durable.empty()) RememberTold(running);
   if (running.is_keeping() && !is_kept_in_vain) {
