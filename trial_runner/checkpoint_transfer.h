@@ -108,7 +108,8 @@ class CheckpointDepot {
   virtual Result<std::unique_ptr<IncomingCheckpoint>> Receive(const PutCheckpoint& put) = 0;
   // kNotFound: it is not here; kInvalidArgument: it is none that is sent, or cannot be read.
   virtual Result<std::unique_ptr<PackageSource>> Open(const GetCheckpoint& get) = 0;
-  // How many bytes of the log are here then; what does not follow them is left out.
+  // How many bytes of the log are here then; what does not follow them is left out. kUnavailable:
+  // some of it comes in already.
   virtual Result<int64_t> TakeLog(const PutLog& put) = 0;
   // kInvalidArgument: no worker needs that; kFailedPrecondition: none are signed for this sweep.
   virtual Result<std::string> Sign(const SignStoreRequest& request);

@@ -7,9 +7,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/trial_runner/message_samples.h"
@@ -322,6 +325,36 @@ TEST_F(Depot, TheFolderThatALogMakesIsDurable) {
   synced = nullptr;
   ASSERT_TRUE(taken.ok()) << taken.status().message();
   EXPECT_THAT(paths, testing::ElementsAre(testing::EndsWith("/tune.artifacts/sweep")));
+}
+
+// The worker has come back, and sends again what a slow disk has not taken yet. Here the disk waits
+// for somebody who reads.
+TEST_F(Depot, ALogThatComesTwiceAtOnceIsTakenOnce) {
+  const std::string log = root() + "/3/attempt_2.log";
+  fs::create_directories(root() + "/3");
+  ASSERT_EQ(mkfifo(log.c_str(), 0644), 0);
+  const auto take = [this] {
+    return std::async(std::launch::async, [this] {
+      return depot_->TakeLog({Ref(3, 2, 1), 0, 0, "one\n"});
+    });
+  };
+  std::future<Result<int64_t>> first = take(), second = take();
+  const auto is_ready = [](const std::future<Result<int64_t>>& taken) {
+    return taken.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!is_ready(first) && !is_ready(second) && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  const bool is_first_refused = is_ready(first);
+  EXPECT_NE(is_first_refused, is_ready(second));
+  std::ifstream reader(log);
+  const Result<int64_t> refused = is_first_refused ? first.get() : second.get();
+  const Result<int64_t> taken = is_first_refused ? second.get() : first.get();
+  EXPECT_EQ(refused.status().code(), StatusCode::kUnavailable);
+  ASSERT_TRUE(taken.ok()) << taken.status().message();
+  EXPECT_EQ(*taken, 4);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(reader), {}), "one\n");
 }
 
 TEST_F(Depot, ALogComesInBitByBitAndIsGoneOnFromWhereItIs) {

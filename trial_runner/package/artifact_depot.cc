@@ -144,11 +144,23 @@ bool ArtifactDepot::Sees(const SeeNonce& see) {
   return text.ok() && *text == see.nonce;
 }
 
-// One worker at a time holds the lease. What a disk does not take is left out, as on the worker's.
+// One worker at a time holds the lease. It may send the same once more on a new connection while a
+// slow disk still takes what came on the old one: then it is to come again.
 Result<int64_t> ArtifactDepot::TakeLog(const PutLog& put) {
   const std::string folder = FolderOf(put.ref);
-  TUNE_RETURN_IF_ERROR(MakeFolderSynced(folder));  // Its checkpoints will take it for durable.
   const std::string path = folder + "/" + AttemptLogName(put.ref.attempt, put.rank);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!coming_.insert(path).second) return Unavailable("it comes in already");
+  }
+  const Status made = MakeFolderSynced(folder);  // Its checkpoints will take it for durable.
+  const Result<int64_t> have = made.ok() ? AppendToLog(path, put) : Result<int64_t>(made);
+  End(path);
+  return have;
+}
+
+// What a disk does not take is left out, as on the worker's.
+Result<int64_t> ArtifactDepot::AppendToLog(const std::string& path, const PutLog& put) {
   const FileDescriptor file(
       open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (!file.is_open()) return ErrnoStatus("open", path);
@@ -258,9 +270,9 @@ int64_t ArtifactDepot::BytesOfLastHour() {
   return sum;
 }
 
-void ArtifactDepot::End(const std::string& part) {
+void ArtifactDepot::End(const std::string& path) {
   const std::lock_guard lock(mutex_);
-  coming_.erase(part);
+  coming_.erase(path);
 }
 
 Result<std::unique_ptr<PackageSource>> ArtifactDepot::Open(const GetCheckpoint& get) {

@@ -62,15 +62,16 @@ class ArtifactDepot final : public CheckpointDepot,
   }
   Status CheckTaken(const PutCheckpoint& put) const;
   static Result<std::unique_ptr<PackageSource>> OpenFiles(const std::string& folder);
+  static Result<int64_t> AppendToLog(const std::string& path, const PutLog& put);
   static void RemoveUnmoved(const std::string& folder);
   Status CheckRoom(int64_t bytes) const;
   void RemoveStaleParts();
-  void End(const std::string& part);
+  void End(const std::string& path);
   void Count(int64_t bytes);
 
   const Options options_;
   std::mutex mutex_;
-  std::set<std::string> coming_;                                   // Parts that are being written.
+  std::set<std::string> coming_;  // Parts and logs that are being written.
   std::map<std::chrono::steady_clock::time_point, int64_t> came_;  // By minute.
 };
 
