@@ -1,6 +1,9 @@
 #include "tests/sim/simulated_bucket.h"
 
+#include <iterator>
 #include <utility>
+
+#include "core/limits.h"
 
 namespace tune::sim {
 namespace {
@@ -75,25 +78,29 @@ void SimulatedBucket::Try(JobId job, const AttemptRef& ref, const Happenings::Ac
   const Duration takes = Seconds(random_.NextUniform(0, kWaySecondsMax));
   const bool is_last_on_its_way = random_.NextBelow(4) == 0;
   const Duration pause = Seconds(random_.NextUniform(0.1, kBucketPauseSecondsMax));
+  const auto try_again = [this, job, ref, arrive] {
+    if (jobs_.contains(job)) Try(job, ref, arrive);
+  };
+  if (!IsAtWork(job)) return environment_.happenings.After(pause, try_again);
   environment_.happenings.After(takes, [=, this] {
     const bool is_waited_for = jobs_.contains(job);
     if (!is_waited_for && !is_last_on_its_way) return;
     if (!environment_.is_store_away) return arrive();
     if (!is_waited_for) return;
-    worker_.when_awake([this, job, ref] {
-      if (jobs_.contains(job)) worker_.waits(ref, "the store is away");
-    });
-    environment_.happenings.After(pause, [=, this] {
-      if (jobs_.contains(job)) Try(job, ref, arrive);
-    });
+    worker_.when_awake([this, ref] { worker_.waits(ref, "the store is away"); });
+    environment_.happenings.After(pause, try_again);
   });
 }
 
+// From here on it lies in the worker's inbox: who gives it up now hears of it all the same.
 void SimulatedBucket::Answer(JobId job, const std::function<void()>& tell) {
-  if (!jobs_.contains(job)) return;
-  worker_.when_awake([this, job, tell] {
-    if (jobs_.erase(job) > 0) tell();
-  });
+  if (jobs_.erase(job) > 0) worker_.when_awake(tell);
+}
+
+bool SimulatedBucket::IsAtWork(JobId job) const {
+  const auto found = jobs_.find(job);
+  return found != jobs_.end() &&
+         std::distance(jobs_.begin(), found) < limits::kCheckpointThreadsMax;
 }
 
 void SimulatedBucket::GiveUp(const AttemptRef& ref) {

@@ -49,6 +49,8 @@ class SimulatedBucket {
   // On its way for a while; `arrive` is called when it is there, or the next time.
   void Try(JobId job, const AttemptRef& ref, const Happenings::Act& arrive);
   void Answer(JobId job, const std::function<void()>& tell);
+  // Jobs begin in order, and a few are at work at a time.
+  bool IsAtWork(JobId job) const;
   Result<CheckpointCopy> Bring(const std::string& path);
 
   Environment& environment_;

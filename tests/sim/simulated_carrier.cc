@@ -1,6 +1,9 @@
 #include "tests/sim/simulated_carrier.h"
 
+#include <iterator>
 #include <utility>
+
+#include "core/limits.h"
 
 namespace tune::sim {
 namespace {
@@ -105,6 +108,7 @@ void SimulatedCarrier::Try(JobId job, const AttemptRef& ref, const Call& call,
   const Duration begins = Seconds(random_.NextUniform(0, kCallSecondsMax));
   environment_.happenings.After(begins, [this, job, ref, call, refused] {
     if (!jobs_.contains(job)) return;
+    if (!IsAtWork(job)) return TryAgain(job, ref, call, refused);
     const Result<int64_t> life = worker_.is_cut_off()
                                      ? Result<int64_t>(Unavailable("no way to the tuner"))
                                      : environment_.depot->BeginCall(worker_.session(), ref);
@@ -132,11 +136,15 @@ void SimulatedCarrier::TryAgain(JobId job, const AttemptRef& ref, const Call& ca
                                 [=, this] { Try(job, ref, call, refused); });
 }
 
+// From here on it lies in the worker's inbox: who gives it up now hears of it all the same.
 void SimulatedCarrier::Answer(JobId job, const std::function<void()>& tell) {
-  if (!jobs_.contains(job)) return;
-  worker_.when_awake([this, job, tell] {
-    if (jobs_.erase(job) > 0) tell();
-  });
+  if (jobs_.erase(job) > 0) worker_.when_awake(tell);
+}
+
+bool SimulatedCarrier::IsAtWork(JobId job) const {
+  const auto found = jobs_.find(job);
+  return found != jobs_.end() &&
+         std::distance(jobs_.begin(), found) < limits::kCheckpointThreadsMax;
 }
 
 void SimulatedCarrier::GiveUp(const AttemptRef& ref) {

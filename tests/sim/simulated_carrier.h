@@ -61,6 +61,8 @@ class SimulatedCarrier {
                 const std::function<void(const Status&)>& refused);
   // Ends the job, if somebody still waits for it, and tells it.
   void Answer(JobId job, const std::function<void()>& tell);
+  // Jobs begin in order, and a few are at work at a time.
+  bool IsAtWork(JobId job) const;
   Result<CheckpointCopy> Write(const std::string& path, const std::string& text);
 
   Environment& environment_;
