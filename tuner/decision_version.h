@@ -23,7 +23,8 @@
 //      a random trial for which no draw was allowed takes nothing from later ones;
 //      gp takes a `reference` that is worse than all results for what it is, looks at
 //      as many points where constraints forbid most, and knows no regret where they leave few;
-//      cmaes begins after all trials of `from`, though a draw may equal one
+//      cmaes begins after all trials of `from`, though a draw may equal one;
+//      nor is the time in which the tuner did not run a part of limits.unplaceable
 //
 // Thread rule: constants.
 #pragma once
