@@ -15,6 +15,14 @@
 
 namespace tune {
 
+Status RefuseDurations(const Value& search) {
+  const Value* const per = search.is_map() ? search.Find("per") : nullptr;
+  if (per == nullptr || *per != Value("seconds")) return OkStatus();
+  return InvalidArgument(
+      "search.per: read seconds, expected trial: of trials that others run nobody tells how long "
+      "they take; leave it out, or run the sweep with tune run");
+}
+
 AskTellSession::AskTellSession(std::unique_ptr<Searcher> searcher,
                                std::vector<Objective> objectives, ResultLimits feasible)
     : searcher_(std::move(searcher)),

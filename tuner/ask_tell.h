@@ -21,6 +21,9 @@
 
 namespace tune {
 
+// kInvalidArgument where a spec's `search` weighs what trials cost, which nobody tells of here.
+Status RefuseDurations(const Value& search);
+
 class AskTellSession {
  public:
   struct Step {

@@ -219,6 +219,15 @@ TEST(AskTell, BadInputIsOneLineAndChangesNothing) {
   const ProgramResult named = RunTune(folder, {"ask", "study.yaml", "--name", "-x"});
   EXPECT_EQ(named.exit_status, 2);
   EXPECT_NE(named.err.find("a name that does not begin with '-'"), std::string::npos) << named.err;
+  const std::vector<std::string> costs = {"--set", "search={algorithm: gp, per: seconds}"};
+  for (std::vector<std::string> arguments :
+       {std::vector<std::string>{"ask", "study.yaml"}, {"ask-tell", "study.yaml"}}) {
+    arguments.insert(arguments.end(), costs.begin(), costs.end());
+    const ProgramResult refused = RunTune(folder, arguments);
+    EXPECT_EQ(refused.exit_status, 2);
+    EXPECT_NE(refused.err.find("tune: search.per: read seconds, expected trial"), std::string::npos)
+        << refused.err;
+  }
   EXPECT_EQ(folder.Names(), std::vector<std::string>{"study.yaml"});
   ASSERT_TRUE(Succeeded(RunTune(folder, {"ask", "study.yaml"})));
   const std::pair<std::vector<std::string>, std::string> cases[] = {

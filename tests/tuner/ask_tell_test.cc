@@ -32,6 +32,14 @@ std::vector<std::string> Say(AskTellSession& session, std::string_view line) {
   return answers.ok() ? *answers : std::vector<std::string>();
 }
 
+TEST(AskTell, ASearchThatWeighsWhatTrialsCostIsRefusedSinceNobodyTellsOfIt) {
+  EXPECT_THAT(RefuseDurations(*ParseJson(R"({"algorithm": "gp", "per": "seconds"})")).message(),
+              HasSubstr("search.per: read seconds, expected trial"));
+  for (const char* const search : {"null", R"({"algorithm": "gp", "per": "trial"})"}) {
+    EXPECT_TRUE(RefuseDurations(*ParseJson(search)).ok()) << search;
+  }
+}
+
 TEST(AskTell, AnswersWithConfigurationsAndDoneWhenThereAreNoMore) {
   AskTellSession session = MakeGrid();
   EXPECT_THAT(Say(session, R"({"ask": 2})"),

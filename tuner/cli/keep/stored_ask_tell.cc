@@ -90,7 +90,10 @@ Result<std::unique_ptr<StoredAskTell>> StoredAskTell::Open(const std::string& db
   spec.document.Set("trainable", Value(kTrainable));
   std::error_code ignored;  // Opening it says what is wrong.
   const bool is_there = std::filesystem::exists(db_path, ignored);
-  if (!is_there) TUNE_RETURN_IF_ERROR(CheckNewSweepName(name).At("--name"));
+  if (!is_there) {
+    TUNE_RETURN_IF_ERROR(CheckNewSweepName(name).At("--name"));
+    TUNE_RETURN_IF_ERROR(RefuseDurations(spec.search));
+  }
   const bool needs_database = !spec.from.empty() && StudyOf(spec) == nullptr;
   if (needs_database && !is_there) {
     return InvalidArgument("from: there is no database " + db_path);
@@ -105,6 +108,7 @@ Result<std::unique_ptr<StoredAskTell>> StoredAskTell::Open(const std::string& db
     return GoOn(std::move(store), experiment, stored, clock);
   }
   TUNE_RETURN_IF_ERROR(CheckNewSweepName(name).At("--name"));
+  TUNE_RETURN_IF_ERROR(RefuseDurations(spec.search));
   TUNE_RETURN_IF_ERROR(TakeOptunaTrials(spec));
   NewExperiment wanted;
   wanted.created_at = clock.Now();

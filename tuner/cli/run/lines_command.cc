@@ -187,6 +187,7 @@ int AskTellCommand(const LinesOptions& options) {
   if (!given->spec.from.empty()) {
     return Complain(InvalidArgument("from: needs a database; keep the sweep with --name"));
   }
+  if (const Status s = RefuseDurations(given->spec.search); !s.ok()) return Complain(s);
   const Result<SearchSpace> space = SpaceOf(given->spec);
   if (!space.ok()) return Complain(space.status());
   auto searcher =
