@@ -32,11 +32,25 @@ std::vector<double> PointOf(const UnitCells& cells) {
 }
 
 // A random configuration, and for each parameter the same one with that parameter drawn anew: with
-// what exists only under a condition on it.
+// what exists only under a condition on it. Of those only what differs is kept: of a thousand
+// parameters whole points would take 16 GB.
 struct Probe {
+  struct Difference {
+    size_t parameter = 0;
+    double value = 0;
+  };
   std::vector<double> point;
-  std::vector<std::vector<double>> others;
+  std::vector<std::vector<Difference>> others;
 };
+
+std::vector<Probe::Difference> DifferencesOf(const std::vector<double>& point,
+                                             const std::vector<double>& other) {
+  std::vector<Probe::Difference> differences;
+  for (size_t d = 0; d < point.size(); ++d) {
+    if (other[d] != point[d]) differences.push_back({d, other[d]});
+  }
+  return differences;
+}
 
 // Draws at most 50 times for one that the constraints allow; then any.
 std::vector<double> DrawAllowed(const UnitSpace& space, KeyedRandom& random, std::vector<double>& u,
@@ -60,7 +74,7 @@ std::vector<Probe> DrawProbes(const UnitSpace& space) {
     Probe probe{DrawAllowed(space, random, u, std::nullopt), {}};
     for (size_t d = 0; d < space.size(); ++d) {
       std::vector<double> other = u;
-      probe.others.push_back(DrawAllowed(space, random, other, d));
+      probe.others.push_back(DifferencesOf(probe.point, DrawAllowed(space, random, other, d)));
     }
     probes.push_back(std::move(probe));
   }
@@ -88,10 +102,15 @@ std::vector<double> Effects(const std::vector<std::vector<double>>& trials,
   std::vector<double> effects(trials.front().size(), 0.0);
   for (const Probe& probe : probes) {
     const double loss = forest.Predict(probe.point);
+    std::vector<double> other = probe.point;
     for (size_t d = 0; d < effects.size(); ++d) {
-      if (probe.others[d] == probe.point) continue;
-      const double change = forest.Predict(probe.others[d]) - loss;
+      if (probe.others[d].empty()) continue;
+      for (const auto& [parameter, value] : probe.others[d]) other[parameter] = value;
+      const double change = forest.Predict(other) - loss;
       effects[d] += change * change / 2;
+      for (const auto& [parameter, value] : probe.others[d]) {
+        other[parameter] = probe.point[parameter];
+      }
     }
   }
   return effects;
