@@ -158,13 +158,15 @@ Result<std::unique_ptr<Searcher>> MakeSearcher(const Value& search, SearchProble
                                                 /*counts_history=*/true);
   }
   TellEarlier(history, problem.modes.size(), *searcher);
-  if (problem.samples > limits::kSamplesMax / common.repeat) {
-    return InvalidAt(search.Find("repeat")->place,
-                     "search: repeat: " + std::to_string(problem.samples) + " samples times " +
-                         std::to_string(common.repeat) + " make more than " +
-                         std::to_string(limits::kSamplesMax) + " trials");
-  }
   if (common.repeat > 1) {
+    const int64_t trials = TrialCount(search, space, problem.samples,
+                                      static_cast<int64_t>(problem.point_count), problem.rules);
+    if (trials > limits::kSamplesMax) {
+      return InvalidAt(search.Find("repeat")->place,
+                       "search: repeat: " + std::to_string(trials / common.repeat) +
+                           " configurations times " + std::to_string(common.repeat) +
+                           " make more than " + std::to_string(limits::kSamplesMax) + " trials");
+    }
     searcher = std::make_unique<RepeatSearcher>(std::move(searcher), common.repeat, problem.modes,
                                                 problem.rules);
   }

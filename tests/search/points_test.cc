@@ -466,6 +466,13 @@ TEST(RepeatOption, MultipliesTheTrialsOfEveryAlgorithm) {
   const auto many = MakeSearcher(*ParseJson(R"({"algorithm": "random", "repeat": 1000})"),
                                  {.space = space, .samples = 100'000, .seed = 1});
   EXPECT_THAT(many.status().message(), HasSubstr("make more than 10000000 trials"));
+  // Also where it is a grid that makes so many of few samples.
+  const auto of_grid = MakeSearcher(*ParseJson(R"({"algorithm": "random", "repeat": 1000})"),
+                                    {.space = Space(R"({"a": {"grid_search": [1, 2, 3]}})", "null"),
+                                     .samples = 5'000,
+                                     .seed = 1});
+  EXPECT_THAT(of_grid.status().message(),
+              HasSubstr("15000 configurations times 1000 make more than 10000000 trials"));
 }
 
 }  // namespace
