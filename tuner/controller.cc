@@ -32,10 +32,27 @@ OpenSweep& Controller::Enlist(ExperimentId id, ControllerOptions options,
       sweeps.try_emplace(id, id, std::move(options), std::move(searcher), std::move(scheduler));
   TUNE_CHECK(is_new);
   OpenSweep& open = entry->second;
+  if (!options_.ends_with_sweeps) {
+    open.is_new = !cluster().IsEmpty();
+    return open;
+  }
   for (const auto& [worker, record] : cluster().workers().all()) {
     if (cluster().leases().HasWorker(worker)) open.out.workers.push_back(record.row);
   }
   return open;
+}
+
+void Controller::NoteRows(ExperimentId id, const std::vector<WorkerRow>& rows) {
+  if (options_.ends_with_sweeps) return;
+  OpenSweep& open = At(id);
+  for (const WorkerRow& row : rows) {
+    open.has_rows_of.insert(row.worker);
+    if (!cluster().workers().Has(row.worker)) continue;  // Yet, or any more.
+    // A sweep of another tuner may have another worker of that number.
+    const WorkerRow& known = cluster().workers().At(row.worker).row;
+    const bool is_same = known.joined_at == row.joined_at && known.session == row.session;
+    if (is_same || cluster().leases().HasWorker(row.worker)) open.out.workers.push_back(known);
+  }
 }
 
 void Controller::Release(ExperimentId id) {

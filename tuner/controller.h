@@ -59,6 +59,9 @@ class Controller {
   // is none until it is restored, after the last step of all sweeps.
   Transition Follow(ExperimentId id, const std::vector<SweepEvent>& stream);
   Status RestoreCluster(const std::vector<WorkerRow>& workers);
+  // The rows of workers that the sweep's database has: at a head they are kept up to date while it
+  // is open, and its next step writes those of workers that are known by now.
+  void NoteRows(ExperimentId id, const std::vector<WorkerRow>& rows);
   // Or it came of Apply, in a journal of an older build: the next step writes all that its rows
   // have now.
   void WriteAllWorkers() { board_.cluster().WriteAll(); }

@@ -42,6 +42,11 @@ struct OpenSweep {
   // Workers that were told of it.
   std::set<WorkerId> known_by = {};
 
+  // At a head: workers that were there when it came; its first step is one of its own.
+  bool is_new = false;
+  // Workers of which its database has rows, which are kept up to date (Switchboard::End).
+  std::set<WorkerId> has_rows_of = {};
+
   std::set<WorkerId> UnfitWorkers() const {
     std::set<WorkerId> workers;
     for (const auto& [worker, why] : unfit) workers.insert(worker);

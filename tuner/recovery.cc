@@ -224,6 +224,14 @@ Result<int64_t> EnlistStored(const StoredExperiment& experiment, const std::stri
     const Status same = stored.ok() ? CompareTrials(*stored, open.sweep.trials()) : stored.status();
     if (!same.ok()) last_step = same;
   }
+  if (last_step.ok()) {
+    const auto workers = store.ReadWorkers(experiment.id);
+    if (workers.ok()) {
+      controller.NoteRows(experiment.id, *workers);
+    } else {
+      last_step = workers.status();
+    }
+  }
   if (last_step.ok()) return last_step;
   controller.Discard(experiment.id);
   return last_step.status().At(experiment.name);

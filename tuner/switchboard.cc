@@ -38,8 +38,9 @@ OpenSweep* Switchboard::Find(ExperimentId id) {
 void Switchboard::Begin(Instant now) {
   now_ = now;
   for (auto& [id, open] : sweeps_) {
+    const bool is_new = std::exchange(open.is_new, false);
     // With one sweep each step is one of its own.
-    if (sweeps_.size() == 1 || !open.out.workers.empty()) Touch(open);
+    if (sweeps_.size() == 1 || is_new || !open.out.workers.empty()) Touch(open);
   }
 }
 
@@ -79,6 +80,17 @@ void Switchboard::Add(Action action) {
   actions_.push_back(std::move(action));
 }
 
+// Of a notice about a worker. Who left is for a person; that it is back, for those that had
+// attempts there.
+bool Switchboard::Concerns(const Notice& notice, const OpenSweep& sweep) const {
+  if (const auto* const away = std::get_if<WorkerAway>(&notice)) {
+    return sweep.sweep.leases().HoldsAny(away->worker);
+  }
+  if (options_.ends_with_sweeps) return true;
+  const auto* const back = std::get_if<WorkerBack>(&notice);
+  return back != nullptr && sweep.has_rows_of.contains(back->from);
+}
+
 std::vector<Switchboard::Routed> Switchboard::Route(Notices notices) const {
   std::vector<Routed> routed;
   for (Notice& notice : notices) {
@@ -90,11 +102,10 @@ std::vector<Switchboard::Routed> Switchboard::Route(Notices notices) const {
     }
     bool is_first = true;
     for (const auto& [id, open] : sweeps_) {
-      const auto* const away = std::get_if<WorkerAway>(&notice);
-      if (away != nullptr && !open.sweep.leases().HoldsAny(away->worker)) continue;
-      routed.push_back({id, notice, std::exchange(is_first, false)});
+      if (Concerns(notice, open)) routed.push_back({id, notice, std::exchange(is_first, false)});
     }
-    if (sweeps_.empty()) routed.push_back({{}, std::move(notice)});
+    const bool is_for_person = std::holds_alternative<WorkerLeft>(notice);
+    if (sweeps_.empty() || (is_first && is_for_person)) routed.push_back({{}, std::move(notice)});
   }
   return routed;
 }
@@ -177,10 +188,49 @@ void Switchboard::SayWhoLeft(const WorkerLeft& notice) {
   Add(Say{std::move(text)});
 }
 
+// The last one: those before it are likely to end before it does.
+void Switchboard::ChooseBookkeeper() {
+  const OpenSweep* const before = Find(bookkeeper_);
+  if (before != nullptr && !before->sweep.has_ended()) return;
+  bookkeeper_ = {};
+  const auto next = std::find_if(sweeps_.rbegin(), sweeps_.rend(),
+                                 [](const auto& entry) { return !entry.second.sweep.has_ended(); });
+  if (next == sweeps_.rend()) return;
+  bookkeeper_ = next->first;
+  for (const WorkerView& view : cluster_.leases().Views()) AddRowOf(view.worker, next->second);
+}
+
+// The first of the worker, as it is now.
+void Switchboard::AddRowOf(WorkerId worker, OpenSweep& sweep) {
+  if (!cluster_.workers().Has(worker) || !sweep.has_rows_of.insert(worker).second) return;
+  Touch(sweep);
+  sweep.out.workers.push_back(cluster_.workers().At(worker).row);
+}
+
+// Those that are new. No row of an attempt comes before those of its workers.
+void Switchboard::AddWorkerRows(OpenSweep& sweep) {
+  const bool has_all = options_.ends_with_sweeps || sweep.id == bookkeeper_;
+  if (has_all || !sweep.has_rows_of.empty()) {
+    for (const WorkerRow& row : cluster_out_.workers) {
+      if (!has_all && !sweep.has_rows_of.contains(row.worker)) continue;
+      Touch(sweep);
+      sweep.has_rows_of.insert(row.worker);
+      sweep.out.workers.push_back(row);
+    }
+  }
+  if (options_.ends_with_sweeps) return;
+  for (const AttemptRow& attempt : sweep.out.attempts) {
+    if (attempt.worker) AddRowOf(*attempt.worker, sweep);
+    for (const WorkerId worker : attempt.other_workers) AddRowOf(worker, sweep);
+    for (const auto& [worker, slice] : attempt.devices) AddRowOf(worker, sweep);
+  }
+}
+
 // It hears no more of them, and they stay for others.
 void Switchboard::LetWorkersLeave(OpenSweep& sweep) const {
-  for (const WorkerView& view : cluster_.leases().Views()) {
-    WorkerRow row = cluster_.workers().At(view.worker).row;
+  for (const WorkerId worker : sweep.has_rows_of) {
+    if (!cluster_.leases().HasWorker(worker)) continue;
+    WorkerRow row = cluster_.workers().At(worker).row;
     row.state = WorkerState::kLeft;
     row.last_seen_at = now_;
     sweep.out.workers.push_back(std::move(row));
@@ -189,11 +239,9 @@ void Switchboard::LetWorkersLeave(OpenSweep& sweep) const {
 
 HeadTransition Switchboard::End() {
   HeadTransition step;
+  if (!options_.ends_with_sweeps) ChooseBookkeeper();
   for (auto& [id, open] : sweeps_) {
-    for (const WorkerRow& row : cluster_out_.workers) {
-      Touch(open);
-      open.out.workers.push_back(row);
-    }
+    AddWorkerRows(open);
     if (!std::exchange(open.is_touched, false)) continue;
     open.sweep.CheckInvariants();
     open.sweep.Conclude();

@@ -63,7 +63,10 @@ class Switchboard {
   void Heed(Notices notices);
   void Settle();
   void Add(Action action);
-  // Rows of workers go to each sweep; a sweep that was told nothing but its time is left out.
+  // A sweep that was told nothing but its time is left out. At a head a sweep has the rows of the
+  // workers on which its attempts run or ran, and one that is open, the bookkeeper, those of all
+  // that are there: what a worker does costs what hangs on it, however many sweeps wait. With them
+  // the head's next life begins.
   HeadTransition End();
 
   // Whether workers that are there could give each of its ranks a device of its own. A worker that
@@ -78,12 +81,16 @@ class Switchboard {
     bool is_first = true;  // Of those to whom the same is said.
   };
 
+  bool Concerns(const Notice& notice, const OpenSweep& sweep) const;
   void Collect(std::vector<Action>& actions, ExperimentId sweep);
   std::vector<Routed> Route(Notices notices) const;
   void Queue(Notices notices);
   void Obey(OpenSweep& sweep);
   void Deliver(const Routed& routed);
   void SayWhoLeft(const WorkerLeft& notice);
+  void ChooseBookkeeper();
+  void AddWorkerRows(OpenSweep& sweep);
+  void AddRowOf(WorkerId worker, OpenSweep& sweep);
   void LetWorkersLeave(OpenSweep& sweep) const;
 
   const HeadOptions options_;
@@ -92,6 +99,7 @@ class Switchboard {
   Cluster cluster_;
   std::map<ExperimentId, OpenSweep> sweeps_;
   std::set<ExperimentId> wishing_;  // Sweeps that wish for something.
+  ExperimentId bookkeeper_;         // Of a head; 0: none is open.
   std::deque<Routed> notices_;      // Not heeded yet.
   std::vector<Action> actions_;
 };

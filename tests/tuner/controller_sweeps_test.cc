@@ -14,6 +14,7 @@
 namespace tune {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::HeadWorld;
 
 ExperimentSpec SpecOf(int64_t samples, int64_t cpus = 1) {
@@ -324,6 +325,79 @@ TEST(ControllerSweeps, AHeadThatDiedGoesOnWithAllOfThem) {
     EXPECT_EQ(world.stored.at(id).ended, ExperimentStatus::kFinished);
     world.ExpectStreamLeadsToRows(id);
   }
+}
+
+// A head may have ten thousand of them, and a thousand workers that come and go.
+TEST(ControllerSweeps, AWorkerCostsNothingToASweepThatHasNoAttemptThere) {
+  HeadWorld world;
+  const WorkerId busy = world.Join(2, "busy");
+  const ExperimentId running = world.Open(SpecOf(2, /*cpus=*/2));
+  std::vector<ExperimentId> waiting;
+  std::vector<size_t> steps;
+  for (int i = 0; i < 5; ++i) {
+    waiting.push_back(world.Open(SpecOf(2, /*cpus=*/2)));
+    steps.push_back(world.stored.at(waiting.back()).streams.size());
+  }
+  const WorkerId small = world.Join(1, "small");
+  world.Apply({HeadEvent{WorkerDrainRequested{small}}});
+  world.Break(small);
+  EXPECT_THAT(world.said, ElementsAre("worker w2 is lost: its connection broke"));
+  world.Break(busy);
+  const WorkerId back = world.ComeBack(busy);
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    EXPECT_EQ(world.stored.at(waiting[i]).streams.size(), steps[i]);
+    EXPECT_TRUE(world.stored.at(waiting[i]).workers.empty());
+  }
+  EXPECT_EQ(world.stored.at(running).workers.at(small).state, WorkerState::kLost)
+      << "one of the sweeps has the rows of all";
+  EXPECT_EQ(world.stored.at(running).workers.at(back).state, WorkerState::kAlive);
+  world.RunToEnd();
+  for (const ExperimentId id : waiting) {
+    EXPECT_EQ(world.stored.at(id).ended, ExperimentStatus::kFinished);
+    EXPECT_EQ(world.stored.at(id).workers.at(back).state, WorkerState::kLeft);
+    EXPECT_FALSE(world.stored.at(id).workers.contains(small));
+    world.ExpectStreamLeadsToRows(id);
+  }
+}
+
+TEST(ControllerSweeps, AHeadThatDiedKnowsAWorkerThatIsToLeaveThoughNothingRanThere) {
+  HeadWorld world;
+  world.Join(2, "busy");
+  const ExperimentId first = world.Open(SpecOf(1, /*cpus=*/2));
+  const ExperimentId second = world.Open(SpecOf(50, /*cpus=*/2));
+  const WorkerId small = world.Join(1, "small");
+  world.Apply({HeadEvent{WorkerDrainRequested{small}}});
+  // Until the sweep that had its row is over.
+  while (!world.stored.at(first).ended) {
+    const auto [worker, epoch] = world.Runs().front();
+    world.Advance(worker, epoch);
+  }
+  EXPECT_EQ(world.stored.at(second).workers.at(small).state, WorkerState::kDraining);
+  world.Restart();
+  const WorkerId back = world.ComeBack(small);
+  EXPECT_TRUE(world.sent_home.contains(back));
+}
+
+TEST(ControllerSweeps, ASweepThatGoesOnHasTheRowsOfItsWorkersAsTheyAreNow) {
+  HeadWorld world;
+  const WorkerId worker = world.Join(1, "remote");
+  const ExperimentId first = world.Open(SpecOf(5));
+  world.Apply({HeadEvent{InterruptRequested{}, first}});
+  world.RunToEnd();
+  ASSERT_EQ(world.stored.at(first).ended, ExperimentStatus::kInterrupted);
+  ASSERT_EQ(world.stored.at(first).workers.at(worker).state, WorkerState::kLeft);
+  const ExperimentId other = world.Open(SpecOf(20));
+  ASSERT_EQ(world.RunningOf(other), 1) << "the worker has no room for another";
+  HeadWorld::Stored stored = world.stored.at(first);
+  stored.ended.reset();
+  const ExperimentId taken = world.TakeUp(stored);
+  EXPECT_EQ(world.stored.at(taken).workers.at(worker).state, WorkerState::kAlive);
+  world.RunToEnd(3, /*may_be_left=*/true);
+  world.Restart();
+  world.ComeBack(worker);
+  world.RunToEnd();
+  EXPECT_EQ(world.stored.at(other).ended, ExperimentStatus::kFinished);
+  EXPECT_EQ(world.stored.at(taken).ended, ExperimentStatus::kFinished);
 }
 
 // Its tuner was another one, which is dead: what ran there is over, free of charge.

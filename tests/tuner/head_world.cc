@@ -73,6 +73,7 @@ ExperimentId HeadWorld::TakeUp(const Stored& sweep) {
   stored[id] = sweep;
   EnlistAt(*controller_, id);
   Follow(*controller_, id);
+  NoteRows(id);
   Apply({HeadEvent{TunerRestarted{}, id}});
   return id;
 }
@@ -208,6 +209,7 @@ void HeadWorld::Restart() {
     if (sweep.ended) continue;
     EnlistAt(*controller_, id);
     Follow(*controller_, id);
+    NoteRows(id);
     for (const auto& [worker, row] : sweep.workers) rows[worker] = row;
   }
   std::vector<WorkerRow> all;
@@ -249,6 +251,12 @@ void HeadWorld::Follow(Controller& controller, ExperimentId id) {
     ASSERT_TRUE(IsStream(text)) << text;
     controller.Follow(id, *stream);
   }
+}
+
+void HeadWorld::NoteRows(ExperimentId id) {
+  std::vector<WorkerRow> rows;
+  for (const auto& [worker, row] : stored.at(id).workers) rows.push_back(row);
+  controller_->NoteRows(id, rows);
 }
 
 void HeadWorld::Store(ExperimentId id, const Transition& rows) {

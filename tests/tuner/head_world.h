@@ -94,6 +94,7 @@ class HeadWorld {
  private:
   void EnlistAt(Controller& controller, ExperimentId id);
   void Follow(Controller& controller, ExperimentId id);
+  void NoteRows(ExperimentId id);
   void Store(ExperimentId id, const Transition& rows);
   void SayHello(WorkerId id, std::vector<HeldAttempt> held);
   void Deliver(WorkerId id, const ToWorker& message);

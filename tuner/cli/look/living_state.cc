@@ -83,6 +83,13 @@ std::vector<std::string> TroublesOfWorkers(const std::string& db_path, const std
   return lines;
 }
 
+std::string DescribeNoWorkers(const std::string& db_path, const std::string& sweep,
+                              const Clock& clock) {
+  const size_t count = LinesOfTuner(db_path, sweep, ControlVerb::kWorkers, clock).size();
+  if (count == 0) return "none";
+  return "none has had a trial of it yet, of " + std::to_string(count);
+}
+
 void TellPaused(const std::string& db_path, const Clock& clock, FoundSweep& sweep) {
   if (sweep.status != kStateRunning) return;
   const std::vector<std::string> lines =

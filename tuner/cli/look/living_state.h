@@ -34,6 +34,10 @@ std::string WhyItWaits(const std::string& db_path, const std::string& sweep, con
 // been, and "far: checkpoints wait: cannot write s3://...".
 std::vector<std::string> TroublesOfWorkers(const std::string& db_path, const std::string& sweep,
                                            const Clock& clock);
+// Of a sweep without workers of its own: how many its head has for it, of which none has had a
+// trial of it; "none" where nobody tells.
+std::string DescribeNoWorkers(const std::string& db_path, const std::string& sweep,
+                              const Clock& clock);
 
 // A RUNNING sweep whose tuner says so becomes PAUSED. A tuner that does not answer in time changes
 // nothing.

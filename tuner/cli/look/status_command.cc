@@ -50,11 +50,11 @@ struct SweepStatus {
   FoundSweep sweep;
   std::optional<LockHolder> tuner;
   std::optional<BestTrial> best;
-  std::string why_no_best;               // Where there is none.
-  std::string front;                     // Of several objectives, in its place.
-  std::string none_feasible;             // That what is best keeps no limits.
-  std::vector<NamedCount> trials;        // By status; TERMINATED ones by stop_reason, too.
-  std::vector<NamedCount> stop_reasons;  // Of the TERMINATED ones.
+  std::string why_no_best, no_one = "none";  // Where there is none.
+  std::string front;                         // Of several objectives, in its place.
+  std::string none_feasible;                 // That what is best keeps no limits.
+  std::vector<NamedCount> trials;            // By status; TERMINATED ones by stop_reason, too.
+  std::vector<NamedCount> stop_reasons;      // Of the TERMINATED ones.
   std::vector<RungCounts> rungs;
   std::vector<NamedCount> outcomes;  // Of attempts.
   std::vector<std::string> workers, troubles;
@@ -125,9 +125,8 @@ Result<std::vector<RungCounts>> ReadRungs(Database& database, int64_t experiment
 
 Result<std::vector<std::string>> ReadWorkers(Database& database, int64_t experiment) {
   static constexpr char kWorkersSql[] =
-      "SELECT name, address, cpus, gpus, state FROM workers WHERE experiment = ?1 AND state <> "
-      "'left'"
-      " AND state <> 'lost' ORDER BY id";
+      "SELECT name, address, cpus, gpus, state FROM workers WHERE experiment = ?1"
+      " AND state <> 'left' AND state <> 'lost' ORDER BY id";
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kWorkersSql));
   row->BindAll(experiment);
   std::vector<std::string> workers;
@@ -152,6 +151,7 @@ void AskTunerOf(SweepStatus& status, const std::string& db_path, const Clock& cl
     status.waits = WhyItWaits(db_path, status.sweep.name, clock);
   }
   status.troubles = TroublesOfWorkers(db_path, status.sweep.name, clock);
+  if (status.workers.empty()) status.no_one = DescribeNoWorkers(db_path, status.sweep.name, clock);
   for (const std::string& line : ask(ControlVerb::kTraffic)) {
     int64_t bytes = 0;
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), bytes);
@@ -316,10 +316,10 @@ std::vector<std::string> Describe(const SweepStatus& status, Instant now) {
   lines.push_back("attempts   " + std::to_string(status.Total(status.outcomes)) + ", " +
                   std::to_string(status.Total(failed)) + " failed" +
                   (failed.empty() ? "" : " (" + Enumerate(failed) + ")"));
-  std::string workers;
+  std::string workers = status.workers.empty() ? status.no_one : "";
   for (const std::string& worker : status.workers)
     workers += (workers.empty() ? "" : ", ") + worker;
-  if (HasTuner(sweep)) lines.push_back("workers    " + (workers.empty() ? "none" : workers));
+  if (HasTuner(sweep)) lines.push_back("workers    " + workers);
   for (const std::string& line : status.troubles) lines.push_back("           " + line);
   if (status.hour_bytes.value_or(0) > 0) {
     lines.push_back("sent       " + DescribeMemory(*status.hour_bytes) +
