@@ -90,8 +90,8 @@ class Store {
     return CommitSteps({&only, 1});
   }
 
-  // Forgets what is kept in memory to commit steps of this sweep, which has ended; they may come all
-  // the same.
+  // Forgets what is kept in memory to commit steps of this sweep, which has ended; they may come
+  // all the same.
   virtual void Release(ExperimentId experiment) = 0;
 
   virtual Result<std::vector<StoredExperiment>> ListExperiments() = 0;  // By id.
