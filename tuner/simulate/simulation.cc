@@ -33,7 +33,7 @@ Result<std::unique_ptr<Searcher>> SearcherOf(const Simulation& simulation,
                                                 unique != nullptr && unique->AsBool());
   if (!problem.points.empty()) {
     searcher = std::make_unique<PointsSearcher>(std::move(searcher), std::move(problem.points),
-                                                space, simulation.seed);
+                                                space, simulation.seed, /*is_unique=*/false);
   }
   if (repeat != nullptr && repeat->AsInt() > 1) {
     searcher =
