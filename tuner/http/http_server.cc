@@ -67,6 +67,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void Write(HttpAnswer answer, bool keeps);
   void End();
   void HearOut();
+  void CloseLater();
   void BeginStream(HttpAnswer answer);
   void AwaitEnd();
   void SendEvent();
@@ -397,6 +398,7 @@ void Session::End() {
     error_code ignored;
     self->stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
     self->server_.IsIdle(self->id_);
+    if (self->pump_) return self->CloseLater();  // AwaitEnd reads, and nothing may beside it.
     self->stream_.expires_after(kGrace);
     self->HearOut();
   };
@@ -411,6 +413,11 @@ void Session::HearOut() {
                           [self = shared_from_this()](error_code error, size_t) {
                             if (!error) self->HearOut();
                           });
+}
+
+void Session::CloseLater() {
+  patience_.expires_after(kGrace);
+  patience_.async_wait([self = shared_from_this()](error_code) { self->Close(); });
 }
 
 void Session::BeginStream(HttpAnswer answer) {
