@@ -175,7 +175,7 @@ TEST_F(BucketData, BytesThatAreChangedOnTheirWayAreFetchedAgain) {
     S3Client client(
         bucket_, {*settings, transport,
                   std::make_shared<S3CredentialSource>(surroundings, *settings, transport, clock),
-                  clock, [](Duration, const std::stop_token&) { return true; }});
+                  clock, clock, [](Duration, const std::stop_token&) { return true; }});
     return BringData(client, key, (is_encrypted ? other : cache_).path(), {}, {});
   };
   constexpr int kAlways = 1'000'000;

@@ -160,7 +160,7 @@ TEST_F(StoreTest, SaysHowFarTheClockIsOff) {
   S3Client client(
       bucket_, {settings, transport,
                 std::make_shared<S3CredentialSource>(surroundings, settings, transport, late), late,
-                [](Duration, const std::stop_token&) { return true; }});
+                late, [](Duration, const std::stop_token&) { return true; }});
   const Status status = client.Put("key", "text", {}, {});
   EXPECT_THAT(status.message(), HasSubstr("RequestTimeTooSkewed"));
   EXPECT_THAT(status.message(), HasSubstr("this machine's clock is 2 h 00 min behind the store's"));
