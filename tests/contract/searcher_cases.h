@@ -2,11 +2,15 @@
 // (searcher_contract.h).
 #pragma once
 
+#include <cmath>
+#include <limits>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "core/metric.h"
+#include "core/random.h"
 
 namespace tune {
 
@@ -76,6 +80,27 @@ inline std::vector<SearcherCase> CasesOf(const std::string& name, const std::str
                    {Mode::kMax},
                    kPoints});
   return cases;
+}
+
+inline Metric DrawValue(KeyedRandom& random) {
+  switch (random.NextBelow(24)) {
+    case 0:
+      return std::numeric_limits<double>::infinity();
+    case 1:
+      return -std::numeric_limits<double>::infinity();
+    case 2:
+      return std::numeric_limits<double>::max();
+    case 3:
+      return std::numeric_limits<double>::lowest();
+    case 4:
+      return std::nan("");
+    case 5:
+    case 6:
+    case 7:
+      return std::nullopt;
+    default:
+      return random.NextNormal();
+  }
 }
 
 }  // namespace tune

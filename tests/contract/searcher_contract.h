@@ -96,27 +96,6 @@ class SearcherContract : public testing::TestWithParam<SearcherCase> {
     return all;
   }
 
-  static Metric DrawValue(KeyedRandom& random) {
-    switch (random.NextBelow(24)) {
-      case 0:
-        return std::numeric_limits<double>::infinity();
-      case 1:
-        return -std::numeric_limits<double>::infinity();
-      case 2:
-        return std::numeric_limits<double>::max();
-      case 3:
-        return std::numeric_limits<double>::lowest();
-      case 4:
-        return std::nan("");
-      case 5:
-      case 6:
-      case 7:
-        return std::nullopt;
-      default:
-        return random.NextNormal();
-    }
-  }
-
   // One for each objective, by the configuration.
   std::vector<Metric> ValuesAt(const std::string& text, int64_t iteration) const {
     std::vector<Metric> values;

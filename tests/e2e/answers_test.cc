@@ -291,8 +291,9 @@ TEST_F(Answers, ASweepInAnotherSpaceIsAPriorWhichARestartHasToo) {
                   "join experiments as e on e.id = t.experiment where e.name = 'whole' and "
                   "number = 0"),
             Rows{"1"});
-  EXPECT_THAT(RunTune(folder_, {"run", later, "--name", "other", "--set", "search=tpe"}).err,
-              HasSubstr("it is gp that learns from a prior"));
+  EXPECT_THAT(
+      RunTune(folder_, {"run", later, "--name", "other", "--set", "search.algorithm=tpe"}).err,
+      HasSubstr("it is gp that learns from a prior"));
   EXPECT_THAT(RunTune(folder_, {"run", later, "--name", "other", "--set", "from.prior=befoer"}).err,
               HasSubstr("did you mean 'before'?"));
 }

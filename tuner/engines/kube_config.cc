@@ -267,6 +267,11 @@ Result<KubeAccess> FindKubeAccess(const std::string& kubeconfig, const std::stri
   }
   std::vector<KubeFile> files;
   for (const std::string& path : paths) {
+    std::error_code error;
+    if (fs::file_size(path, error) == 0 && !error) {
+      files.push_back({Value::MakeMap(), path});
+      continue;
+    }
     TUNE_ASSIGN_OR_RETURN(const std::string text, ReadDocumentText(path, "a kubeconfig"));
     TUNE_ASSIGN_OR_RETURN(KubeFile file, ParseKubeFile(text, path));
     files.push_back(std::move(file));

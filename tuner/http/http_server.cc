@@ -67,7 +67,6 @@ class Session : public std::enable_shared_from_this<Session> {
   void Write(HttpAnswer answer, bool keeps);
   void End();
   void HearOut();
-  void CloseLater();
   void BeginStream(HttpAnswer answer);
   void AwaitEnd();
   void SendEvent();
@@ -85,8 +84,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   beast::tcp_stream stream_;                             // Its time limit counts for TLS, too.
   asio::steady_timer patience_{stream_.get_executor()};  // Of a request that is being read.
-  bool is_reading_ = false;
-  bool is_late_ = false;
+  bool is_reading_ = false, is_late_ = false;
   const uint64_t id_;
   std::optional<asio::ssl::stream<beast::tcp_stream&>> tls_;
   Server& server_;
@@ -149,7 +147,6 @@ class Server : public HttpServer {
   }
 
   int port() const override { return acceptor_.local_endpoint().port(); }
-
   void Run() override {
     AwaitSignal();
     Accept();
@@ -157,7 +154,6 @@ class Server : public HttpServer {
   }
 
   void Stop() override { context_.stop(); }
-
   HttpAnswer Handle(const HttpRequest& request) const { return handler_(request); }
 
   // Of an answer to somebody who may have been told of a change.
@@ -204,7 +200,6 @@ class Server : public HttpServer {
     streams_.insert(session);
     if (streams_.size() == 1) Tick(0);
   }
-
   void RemoveStream(const std::shared_ptr<Session>& session) { streams_.erase(session); }
 
   void SessionEnded(uint64_t id) {
@@ -398,7 +393,10 @@ void Session::End() {
     error_code ignored;
     self->stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
     self->server_.IsIdle(self->id_);
-    if (self->pump_) return self->CloseLater();  // AwaitEnd reads, and nothing may beside it.
+    if (self->pump_) {  // AwaitEnd reads, and nothing may beside it.
+      self->patience_.expires_after(kGrace);
+      return self->patience_.async_wait([self](error_code) { self->Close(); });
+    }
     self->stream_.expires_after(kGrace);
     self->HearOut();
   };
@@ -413,11 +411,6 @@ void Session::HearOut() {
                           [self = shared_from_this()](error_code error, size_t) {
                             if (!error) self->HearOut();
                           });
-}
-
-void Session::CloseLater() {
-  patience_.expires_after(kGrace);
-  patience_.async_wait([self = shared_from_this()](error_code) { self->Close(); });
 }
 
 void Session::BeginStream(HttpAnswer answer) {

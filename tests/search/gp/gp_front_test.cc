@@ -119,15 +119,16 @@ TEST(GpFront, AReferenceBeyondAllResultsIsTakenForWhatItIs) {
          .modes = {Mode::kMin, Mode::kMin},
          .seed = 1,
          .rules = rules});
-    for (int64_t n = 0; n < 12; ++n) {
+    std::vector<Configuration> suggested;
+    for (int64_t n = 0; n < 20; ++n) {
       const Configuration configuration = *searcher->Suggest(TrialNumber{n});
       const double x = configuration.Find("x")->AsDouble();
       const double y = configuration.Find("y")->AsDouble();
-      if (n == 11) return configuration;
+      suggested.push_back(configuration);
       const std::vector<Metric> values = {x + y * y, 1 - x + y * y};
       searcher->OnTrialEnded(TrialNumber{n}, values, false);
     }
-    return Configuration();
+    return suggested;
   };
   EXPECT_NE(suggests("[3, 3]", SearchRules::kFrom16), suggests("[9, 3]", SearchRules::kFrom16));
   EXPECT_EQ(suggests("[3, 3]", SearchRules::kFrom15), suggests("[9, 3]", SearchRules::kFrom15))
