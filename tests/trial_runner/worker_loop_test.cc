@@ -100,10 +100,13 @@ class WorkerLoopTest : public testing::Test {
   void TearDown() override {
     if (thread_.joinable()) {
       Tell(Shutdown{});
-      thread_.join();
-      EXPECT_EQ(exit_status_, 0);
+      EXPECT_EQ(WaitForExit(), 0);
     }
     fs::remove_all(folder_);
+  }
+  int WaitForExit() {
+    thread_.join();
+    return exit_status_;
   }
 
   // A worker whose curve program is this script. Nothing: there is no such program.
@@ -205,7 +208,7 @@ class WorkerLoopTest : public testing::Test {
   LeapingClock clock_;
   std::string folder_;
   GatheringSink sink_;
-  TunerInbox inbox_;
+  TunerInbox inbox_{clock_};
   std::thread thread_;
   int exit_status_ = -1;
 };
@@ -378,13 +381,29 @@ TEST_F(WorkerLoopTest, ALateLoopHearsWhatTheTunerSaidBeforeItTakesTheTunerForSil
                printf '{"end":{"outcome":"completed"}}\n' >&3
                read -r line <&3)",
             [this] {
-              clock_.Leap(Seconds(61));
-              Tell(Heartbeat{});
+              for (int i = 0; i < 7; ++i) {
+                clock_.Leap(Seconds(10));
+                Tell(Heartbeat{});
+              }
             });
   Start(Ref(0, 1, 1));
   ASSERT_TRUE(sink_.WaitForMessage<AttemptReport>()) << "the worker has ended its trials";
   Tell(AnswerReport{Ref(0, 1, 1), 1, ReportAnswer::kContinue});
   EXPECT_EQ(End().outcome, Outcome::kCompleted);
+}
+
+// As to a machine that slept: the connection looks whole, and the trials are others' by now.
+TEST_F(WorkerLoopTest, WhatATunerSaysThatWasSilentForALeaseComesTooLate) {
+  RunRemote(R"(read -r line <&3
+               printf '{"report":{"iteration":1,"metrics":{"loss":1},"checkpoint":' >&3
+               printf '{"path":"/a/0/checkpoint_000001","bytes":1,"checksum":"00"}}}\n' >&3
+               sleep 1000)",
+            [this] {
+              clock_.Leap(Seconds(61));
+              Tell(Heartbeat{});
+            });
+  Start(Ref(0, 1, 1));
+  EXPECT_EQ(WaitForExit(), 1);
 }
 
 // Of trials whose processes were killed with what they had started in sessions of its own.

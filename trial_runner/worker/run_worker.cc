@@ -255,7 +255,7 @@ int RunWorker(const WorkerOptions& options) {
   const std::vector<Device> devices = prepared->core.hello.capacity.devices;
   const std::string session = prepared->core.hello.session;
   WorkerCore core(std::move(prepared->core));
-  TunerInbox inbox;
+  TunerInbox inbox(clock);
   const DeviceWatch watch(
       std::move(prepared->inventory), devices,
       [&inbox](std::vector<DeviceReading> readings) { inbox.OnDevices(std::move(readings)); });

@@ -7,14 +7,16 @@
 
 namespace tune {
 
-TunerInbox::TunerInbox() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+TunerInbox::TunerInbox(const Clock& clock)
+    : clock_(clock), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   TUNE_CHECK(event_.is_open());
 }
 
 void TunerInbox::OnMessages(std::vector<ToWorker> messages) {
   const std::lock_guard lock(mutex_);
   const bool was_empty = content_.messages.empty() && !content_.closed;
-  for (ToWorker& message : messages) content_.messages.push_back(std::move(message));
+  const Instant now = clock_.Now();
+  for (ToWorker& message : messages) content_.messages.push_back({std::move(message), now});
   if (was_empty) Announce();
 }
 

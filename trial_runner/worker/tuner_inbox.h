@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/posix/file_descriptor.h"
 #include "core/status.h"
+#include "core/time.h"
 #include "trial_runner/devices/device_inventory.h"
 #include "trial_runner/tuner_link.h"
 #include "trial_runner/worker/work_place.h"
@@ -19,7 +21,8 @@ namespace tune {
 
 class TunerInbox final : public TunerSink {
  public:
-  TunerInbox();
+  // `clock`: the loop's, which must outlive it.
+  explicit TunerInbox(const Clock& clock);
 
   void OnMessages(std::vector<ToWorker> messages) override;
   void OnClosed(Status reason) override;
@@ -39,8 +42,12 @@ class TunerInbox final : public TunerSink {
 
   // Readable when there is something to take.
   int event_fd() const { return event_.get(); }
+  struct Message {
+    ToWorker message;
+    Instant came_at;  // However late the loop takes it.
+  };
   struct Content {
-    std::vector<ToWorker> messages;
+    std::vector<Message> messages;
     std::optional<Status> closed;
     struct Place {
       ExperimentId sweep;
@@ -62,6 +69,7 @@ class TunerInbox final : public TunerSink {
  private:
   void Announce();
 
+  const Clock& clock_;
   FileDescriptor event_;
   std::mutex mutex_;
   Content content_;

@@ -37,9 +37,13 @@ std::vector<Effect> WorkerCore::TakeEffects() { return std::exchange(effects_, {
 
 // ---- from the tuner
 
-void WorkerCore::OnMessage(const ToWorker& message, Instant now) {
+// Who was silent for a lease, as to a machine that slept, has given the trials to others, whatever
+// comes then.
+void WorkerCore::OnMessage(const ToWorker& message, Instant now, std::optional<Instant> came_at) {
   if (has_exited_ || IsAway()) return;  // What a connection that was given up still brings.
-  last_heard_ = now;
+  CheckLease(came_at.value_or(now));
+  if (has_exited_ || IsAway()) return;
+  last_heard_ = came_at.value_or(now);
   std::visit([this, now](const auto& m) { On(m, now); }, message);
 }
 

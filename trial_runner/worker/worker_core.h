@@ -79,7 +79,7 @@ class WorkerCore {
   // Once, first: says Hello and starts the process ahead of need.
   void Begin();
 
-  void OnMessage(const ToWorker& message, Instant now);
+  void OnMessage(const ToWorker& message, Instant now, std::optional<Instant> came_at = {});
   // The connection ended.
   void OnTunerGone(const Status& reason, Instant now);
   void OnTerminate(Instant now);                       // SIGTERM to the worker.

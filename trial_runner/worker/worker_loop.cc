@@ -28,9 +28,9 @@
 namespace tune {
 namespace {
 
-bool StartOnDevices(const std::vector<ToWorker>& messages) {
-  return std::any_of(messages.begin(), messages.end(), [](const ToWorker& message) {
-    const auto* const start = std::get_if<StartAttempt>(&message);
+bool StartOnDevices(const std::vector<TunerInbox::Message>& messages) {
+  return std::any_of(messages.begin(), messages.end(), [](const TunerInbox::Message& one) {
+    const auto* const start = std::get_if<StartAttempt>(&one.message);
     return start != nullptr && !start->slices.empty();
   });
 }
@@ -183,7 +183,9 @@ void WorkerLoop::HandleInbox() {
   if (StartOnDevices(content.messages)) {
     core_.OnMpsSeen(RunsMps(EnvironmentText("CUDA_MPS_PIPE_DIRECTORY")));
   }
-  for (const ToWorker& message : content.messages) core_.OnMessage(message, clock_.Now());
+  for (const auto& [message, came_at] : content.messages) {
+    core_.OnMessage(message, clock_.Now(), came_at);
+  }
   for (const auto& [sweep, why] : content.place_waits) core_.OnPlaceWaits(sweep, why);
   for (const auto& [sweep, wanted, found] : content.places) {
     const bool is_awaited = core_.OnPlace(sweep, wanted, found, clock_.Now());

@@ -13,6 +13,8 @@
 namespace tune {
 namespace {
 
+constexpr int64_t kIdOfOnly = 0;  // To a tuner of one sweep.
+
 constexpr Duration kPatience = Milliseconds(1000);
 
 }  // namespace
@@ -105,6 +107,7 @@ LivingStates LivingStates::Ask(const std::string& db_path, const Clock& clock) {
   ControlRequest request;
   request.verb = ControlVerb::kStates;
   request.sweep = holder->experiment.empty() ? "all" : holder->experiment;
+  states.only_ = holder->experiment;
   const Result<ControlAnswer> answer = AskLivingTuner(db_path, request, clock, kPatienceOfList);
   if (answer.status().code() == StatusCode::kFailedPrecondition) return states;  // It has ended.
   states.status_ = answer.ok() ? answer->status : answer.status();
@@ -128,15 +131,21 @@ void LivingStates::Take(const std::string& line) {
   }
 }
 
+const LivingStates::State* LivingStates::Find(const FoundSweep& sweep) const {
+  if (!only_.empty() && sweep.name != only_) return nullptr;
+  const auto state = states_.find(only_.empty() ? sweep.id : kIdOfOnly);
+  return state == states_.end() ? nullptr : &state->second;
+}
+
 void LivingStates::TellPaused(FoundSweep& sweep) const {
-  const auto state = states_.find(sweep.id);
-  const bool is_paused = state != states_.end() && state->second.is_paused;
+  const State* const state = Find(sweep);
+  const bool is_paused = state != nullptr && state->is_paused;
   if (is_paused && sweep.status == kStateRunning) sweep.status = kStatePaused;
 }
 
 std::string LivingStates::WhyItWaits(const FoundSweep& sweep) const {
-  const auto state = states_.find(sweep.id);
-  return state == states_.end() ? "" : state->second.why;
+  const State* const state = Find(sweep);
+  return state == nullptr ? "" : state->why;
 }
 
 bool HasTuner(const FoundSweep& sweep) {

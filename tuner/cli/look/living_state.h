@@ -64,7 +64,9 @@ class LivingStates {
     std::string why;
   };
   void Take(const std::string& line);
+  const State* Find(const FoundSweep& sweep) const;
 
+  std::string only_;  // The one sweep of a tuner that is no head, which has no id there.
   std::map<int64_t, State> states_;  // By the sweep's id.
   Status status_;
 };
