@@ -33,8 +33,7 @@ using boost::system::error_code;
 using tcp = asio::ip::tcp;
 
 constexpr size_t kHeaderBytesMax = 8 << 10;
-constexpr size_t kStrangersMax = 16;  // Who has a key does not wait for those without.
-constexpr size_t kAskersMax = 48, kStreamsMax = 32;
+constexpr size_t kAskersMax = 48, kStreamsMax = 32, kStrangersMax = 16;  // Without a key.
 constexpr size_t kStreamsOfOneMax = 4;  // A browser has six connections, for all its windows.
 constexpr std::chrono::seconds kToSend{10}, kBetween{60};
 constexpr std::chrono::seconds kGrace{2};  // For an answer to who is too late or says too much.
@@ -152,7 +151,6 @@ class Server : public HttpServer {
     Accept();
     context_.run();
   }
-
   void Stop() override { context_.stop(); }
   HttpAnswer Handle(const HttpRequest& request) const { return handler_(request); }
 
@@ -393,9 +391,11 @@ void Session::End() {
     error_code ignored;
     self->stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
     self->server_.IsIdle(self->id_);
-    if (self->pump_) {  // AwaitEnd reads, and nothing may beside it.
+    if (self->pump_) {  // AwaitEnd reads, and holds it; nothing may read beside that.
       self->patience_.expires_after(kGrace);
-      return self->patience_.async_wait([self](error_code) { self->Close(); });
+      return self->patience_.async_wait([weak = self->weak_from_this()](error_code) {
+        if (const std::shared_ptr<Session> late = weak.lock()) late->Close();
+      });
     }
     self->stream_.expires_after(kGrace);
     self->HearOut();
