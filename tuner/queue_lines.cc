@@ -90,7 +90,8 @@ std::vector<std::string> EncodeStates(const Controller& controller) {
     if (!why) continue;
     auto& lists = groups[{!view.is_paused(), *why}];
     if (lists.empty() || lists.back().size() == kSweepsOfLineMax) lists.emplace_back();
-    lists.back().emplace_back(id.value);
+    const bool has_id = id != ExperimentId{};  // Else it is the only one.
+    lists.back().push_back(has_id ? Value(id.value) : Value(open.sweep.options().name));
   }
   std::vector<std::string> lines;
   for (auto& [what, lists] : groups) {

@@ -25,7 +25,7 @@ std::vector<std::string> EncodeQueue(const Controller& controller, Instant now,
 // Lines of JSON, which open sweeps are paused, and which of the others have a trial that waits, and
 // why: {"is_paused": true, "why": "", "sweeps": [3, 4]}, {"is_paused": false, "why": "there is no
 // room now: ...", "sweeps": [7]}. Sweeps are named by their ids, as one reason often is that of
-// thousands; those that are paused come first.
+// thousands; the one of a tuner that is no head by its name. Those that are paused come first.
 std::vector<std::string> EncodeStates(const Controller& controller);
 
 }  // namespace tune

@@ -80,11 +80,11 @@ TEST_F(ControlDeskTest, OneAnswerTellsWhichSweepsArePausedAndWhyTheOthersWait) {
                           R"({"is_paused":false,"why":"it needs cpu: 1, and no worker is there",)"
                           R"("sweeps":[1,3]})"));
   LivingStates states;
-  ServeWhile([&](const Clock& clock) { states = LivingStates::Ask(db_path_, clock); });
-  EXPECT_TRUE(states.status().ok()) << states.status().message();
   FoundSweep sweep;
   sweep.id = Find("b").value;
   sweep.status = kStateRunning;
+  ServeWhile([&](const Clock& clock) { states = LivingStates::Ask(db_path_, {sweep}, clock); });
+  EXPECT_TRUE(states.status().ok()) << states.status().message();
   states.TellPaused(sweep);
   EXPECT_EQ(sweep.status, kStatePaused);
   sweep.id = Find("c").value;
@@ -96,8 +96,14 @@ TEST_F(ControlDeskTest, OneAnswerTellsWhichSweepsArePausedAndWhyTheOthersWait) {
 
 TEST_F(ControlDeskTest, StatesThatATunerDoesNotTellAreNotTakenForKnown) {
   Submit("a");
-  const LivingStates states = LivingStates::Ask(db_path_, RealClock());
-  EXPECT_EQ(states.status().code(), StatusCode::kUnavailable) << "nobody serves the socket";
+  FoundSweep sweep;
+  sweep.status = kStateRunning;
+  const auto status = [&] {
+    return LivingStates::Ask(db_path_, {sweep}, RealClock(), Milliseconds(1)).status().code();
+  };
+  EXPECT_EQ(status(), StatusCode::kUnavailable) << "nobody serves the socket";
+  sweep.status = "FINISHED";
+  EXPECT_EQ(status(), StatusCode::kOk) << "there is nothing to ask for";
 }
 
 }  // namespace

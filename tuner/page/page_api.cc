@@ -138,7 +138,9 @@ Result<std::string> PageApi::SummaryOf(const FoundSweep& sweep) {
 
 Result<std::string> PageApi::Sweeps() {
   TUNE_ASSIGN_OR_RETURN(const std::vector<FoundSweep> sweeps, ListSweeps(*database_));
-  const LivingStates states = LivingStates::Ask(database_->path(), clock_);
+  // It is one thread that answers everybody.
+  const LivingStates states =
+      LivingStates::Ask(database_->path(), sweeps, clock_, /*patience=*/Seconds(1));
   std::set<int64_t> ids;
   std::string out = "[";
   for (auto it = sweeps.rbegin(); it != sweeps.rend(); ++it) {

@@ -258,7 +258,7 @@ Result<std::vector<FoundJob>> ListJobs(Database& database, const std::vector<std
                                        const Clock& clock, Status& told) {
   TUNE_ASSIGN_OR_RETURN(std::vector<FoundSweep> sweeps, ListSweeps(database));
   TUNE_RETURN_IF_ERROR(KeepTagged(tags, sweeps));
-  const LivingStates living = LivingStates::Ask(database.path(), clock);
+  const LivingStates living = LivingStates::Ask(database.path(), sweeps, clock);
   told = living.status();
   std::vector<FoundJob> jobs;
   for (FoundSweep& sweep : sweeps) {

@@ -38,7 +38,7 @@ Status PrintList(const ListOptions& options, const Clock& clock, std::ostream& o
     printer.Begin({"name", "status", "trials", "ended", "metric", "mode", "best_value",
                    "best_trial", "created_at", "finished_at", "tags", "note"});
   }
-  const LivingStates living = LivingStates::Ask(options.db_path, clock);
+  const LivingStates living = LivingStates::Ask(options.db_path, sweeps, clock);
   for (FoundSweep& sweep : sweeps) {
     living.TellPaused(sweep);
     TUNE_ASSIGN_OR_RETURN(const TrialCounts counts, CountTrials(*database, sweep.id));

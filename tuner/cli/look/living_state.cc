@@ -1,5 +1,6 @@
 #include "tuner/cli/look/living_state.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -12,8 +13,6 @@
 
 namespace tune {
 namespace {
-
-constexpr int64_t kIdOfOnly = 0;  // To a tuner of one sweep.
 
 constexpr Duration kPatience = Milliseconds(1000);
 
@@ -99,16 +98,16 @@ void TellPaused(const std::string& db_path, const Clock& clock, FoundSweep& swee
   if (lines.size() == 1 && lines[0] == kStatePaused) sweep.status = kStatePaused;
 }
 
-LivingStates LivingStates::Ask(const std::string& db_path, const Clock& clock) {
-  constexpr Duration kPatienceOfList = Seconds(10);
+LivingStates LivingStates::Ask(const std::string& db_path, const std::vector<FoundSweep>& sweeps,
+                               const Clock& clock, Duration patience) {
   LivingStates states;
+  if (std::none_of(sweeps.begin(), sweeps.end(), HasTuner)) return states;
   const std::optional<LockHolder> holder = FindLockHolder(db_path);
   if (!holder || holder->is_brief()) return states;
   ControlRequest request;
   request.verb = ControlVerb::kStates;
   request.sweep = holder->experiment.empty() ? "all" : holder->experiment;
-  states.only_ = holder->experiment;
-  const Result<ControlAnswer> answer = AskLivingTuner(db_path, request, clock, kPatienceOfList);
+  const Result<ControlAnswer> answer = AskLivingTuner(db_path, request, clock, patience);
   if (answer.status().code() == StatusCode::kFailedPrecondition) return states;  // It has ended.
   states.status_ = answer.ok() ? answer->status : answer.status();
   if (!states.status_.ok()) return states;
@@ -127,13 +126,15 @@ void LivingStates::Take(const std::string& line) {
   const Value* const sweeps = why != nullptr ? read->Find("sweeps") : nullptr;
   if (sweeps == nullptr || !why->is_string() || !sweeps->is_list()) return;
   for (const Value& id : sweeps->AsList()) {
-    if (id.is_int()) states_[id.AsInt()] = {*is_paused == Value(true), why->AsString()};
+    const State state = {*is_paused == Value(true), why->AsString()};
+    if (id.is_int()) states_[id.AsInt()] = state;
+    if (id.is_string()) named_[id.AsString()] = state;
   }
 }
 
 const LivingStates::State* LivingStates::Find(const FoundSweep& sweep) const {
-  if (!only_.empty() && sweep.name != only_) return nullptr;
-  const auto state = states_.find(only_.empty() ? sweep.id : kIdOfOnly);
+  if (const auto named = named_.find(sweep.name); named != named_.end()) return &named->second;
+  const auto state = states_.find(sweep.id);
   return state == states_.end() ? nullptr : &state->second;
 }
 

@@ -48,8 +48,10 @@ class LivingStates {
  public:
   // Nobody is asked.
   LivingStates() = default;
-  // Where no tuner lives there is nothing to tell.
-  static LivingStates Ask(const std::string& db_path, const Clock& clock);
+  // Where no tuner lives, or none of `sweeps` runs, nobody is asked: a tuner that ends answers no
+  // more.
+  static LivingStates Ask(const std::string& db_path, const std::vector<FoundSweep>& sweeps,
+                          const Clock& clock, Duration patience = Seconds(10));
 
   // As the functions of these names above.
   void TellPaused(FoundSweep& sweep) const;
@@ -66,8 +68,8 @@ class LivingStates {
   void Take(const std::string& line);
   const State* Find(const FoundSweep& sweep) const;
 
-  std::string only_;  // The one sweep of a tuner that is no head, which has no id there.
-  std::map<int64_t, State> states_;  // By the sweep's id.
+  std::map<int64_t, State> states_;     // By the sweep's id,
+  std::map<std::string, State> named_;  // or name, where its tuner has no other and knows no id.
   Status status_;
 };
 
