@@ -15,6 +15,8 @@
 namespace tune {
 namespace {
 
+constexpr char kNoSweep[] = "from: there is no sweep";
+
 // What a stored document says of its objectives: it has been checked when its sweep began.
 std::vector<Objective> ObjectivesOf(const Value& document) {
   const auto items = [&](std::string_view key) {
@@ -39,7 +41,7 @@ Result<StoredExperiment> FindEarlier(const ExperimentSpec& spec, Store& store) {
   for (const StoredExperiment& experiment : experiments) names.push_back(experiment.name);
   const auto found = std::find(names.begin(), names.end(), spec.from);
   if (found == names.end()) {
-    return InvalidArgument("from: there is no sweep '" + spec.from + "' in the database" +
+    return InvalidArgument(std::string(kNoSweep) + " '" + spec.from + "' in the database" +
                            DidYouMean(spec.from, names));
   }
   const StoredExperiment& earlier = experiments[static_cast<size_t>(found - names.begin())];
@@ -94,18 +96,27 @@ class Gathering {
     if (!fitted.ok()) return LeaveOut(number, fitted.status().message());
     trial.configuration = *std::move(fitted);
     sweep_.trials.push_back(std::move(trial));
-    if (is_prior_) others_.push_back({number, OtherConstant(configuration)});
+    if (is_prior_) whole_.push_back({number, configuration});
   }
 
   EarlierSweep Finish(const std::string& source) {
     if (is_prior_) KeepThoseOfConstants();
+    const bool has_result =
+        std::any_of(sweep_.trials.begin(), sweep_.trials.end(),
+                    [](const EarlierTrial& trial) { return !trial.reports.empty(); });
+    if (is_prior_ && !has_result) sweep_.trials.clear();
     const auto count = static_cast<int64_t>(sweep_.trials.size());
     sweep_.note = (is_prior_ ? "from: the prior is " : "from: learning from ") +
                   Counted(count, "trial") + " of " + source;
     if (count == 0) {
       sweep_.note = "from: there is nothing to learn from " + source;
-      if (left_out_ == 0) sweep_.note += ": no trial of it has reported or failed yet";
+      if (left_out_ == 0) {
+        sweep_.note += is_prior_ ? ": no trial of it has a result"
+                                 : ": no trial of it has reported or failed yet";
+      }
     }
+    const std::string unknown = is_prior_ && count > 0 ? Unknown() : "";
+    if (!unknown.empty()) sweep_.note += "; it knows nothing of " + unknown;
     if (left_out_ > 0) {
       sweep_.note += "; " + std::to_string(left_out_) + " do not fit this space (" + why_ + ")";
     }
@@ -113,49 +124,60 @@ class Gathering {
   }
 
  private:
-  // Of a prior's trial: what is said of a constant of the space that was another value there; empty
-  // where it had all constants that it knew.
-  struct Other {
+  struct Whole {
     TrialNumber number;
-    std::string constant;
+    Configuration configuration;
   };
 
   void LeaveOut(TrialNumber number, const std::string& why) {
-    if (left_out_++ == 0) why_ = "trial " + std::to_string(number.value) + ": " + why;
+    if (left_out_++ > 0 && number.value > first_left_out_) return;
+    first_left_out_ = number.value;
+    why_ = "trial " + std::to_string(number.value) + ": " + why;
   }
 
-  std::string OtherConstant(const Configuration& configuration) const {
+  // Where some trials had what is constant now, those that had another value tell of something
+  // else. Each constant counts for itself.
+  void KeepThoseOfConstants() {
     for (const SpaceParameter& parameter : space_.parameters()) {
       const auto* const constant = std::get_if<Value>(&parameter.content);
-      const Value* const value = configuration.Find(parameter.name);
-      if (constant == nullptr || value == nullptr || IsSameValue(*constant, *value)) continue;
-      return "'" + parameter.name + "' was " + Shown(*value) + ", now it is " + Shown(*constant);
-    }
-    return "";
-  }
-
-  // Where some trials had what is constant now, the others tell of something else.
-  void KeepThoseOfConstants() {
-    if (std::all_of(others_.begin(), others_.end(),
-                    [](const Other& other) { return !other.constant.empty(); })) {
-      return;
-    }
-    std::vector<EarlierTrial> kept;
-    for (size_t i = 0; i < others_.size(); ++i) {
-      if (others_[i].constant.empty()) {
-        kept.push_back(std::move(sweep_.trials[i]));
-      } else {
-        LeaveOut(others_[i].number, others_[i].constant);
+      const auto has = [&](const Whole& trial, bool same) {
+        const Value* const value = trial.configuration.Find(parameter.name);
+        return value != nullptr && IsSameValue(*constant, *value) == same;
+      };
+      const bool had_any =
+          constant != nullptr && std::any_of(whole_.begin(), whole_.end(),
+                                             [&](const Whole& trial) { return has(trial, true); });
+      for (size_t i = whole_.size(); had_any && i-- > 0;) {
+        if (!has(whole_[i], false)) continue;
+        LeaveOut(whole_[i].number, "'" + parameter.name + "' was " +
+                                       Shown(*whole_[i].configuration.Find(parameter.name)) +
+                                       ", now it is " + Shown(*constant));
+        whole_.erase(whole_.begin() + static_cast<std::ptrdiff_t>(i));
+        sweep_.trials.erase(sweep_.trials.begin() + static_cast<std::ptrdiff_t>(i));
       }
     }
-    sweep_.trials = std::move(kept);
+  }
+
+  // Parameters that no trial of a prior had.
+  std::string Unknown() const {
+    std::string names;
+    for (const SpaceParameter& parameter : space_.parameters()) {
+      const bool is_known =
+          std::any_of(sweep_.trials.begin(), sweep_.trials.end(), [&](const EarlierTrial& trial) {
+            return trial.configuration.Find(parameter.name) != nullptr;
+          });
+      const bool is_drawn = std::holds_alternative<Domain>(parameter.content);
+      if (is_drawn && !is_known) names += (names.empty() ? "" : ", ") + parameter.name;
+    }
+    return names;
   }
 
   const SearchSpace& space_;
   bool is_prior_;
   EarlierSweep sweep_;
-  std::vector<Other> others_;  // Of each trial of a prior.
+  std::vector<Whole> whole_;  // As they were, of each trial of a prior.
   int64_t left_out_ = 0;
+  int64_t first_left_out_ = 0;
   std::string why_;  // Of the first one.
 };
 
@@ -262,7 +284,15 @@ Result<EarlierSweep> ReadEarlier(const ExperimentSpec& spec, const SearchSpace& 
                                  Instant before, Store& store, const Value* stored) {
   if (spec.from.empty()) return EarlierSweep();
   if (const Value* const study = StudyOf(spec)) return ReadStudy(*study, spec, space);
-  TUNE_ASSIGN_OR_RETURN(const StoredExperiment earlier, FindEarlier(spec, store));
+  Result<StoredExperiment> found = FindEarlier(spec, store);
+  const bool is_stored = stored != nullptr && stored->is_map();
+  const bool is_gone = found.status().message().starts_with(kNoSweep);
+  if (is_gone && is_stored && stored->Find("began") != nullptr) {
+    return InvalidArgument("from: the sweep '" + spec.from +
+                           "' that this one learned from was deleted; what is there can be read, "
+                           "and a new sweep can go on from it: from: NAME");
+  }
+  TUNE_ASSIGN_OR_RETURN(const StoredExperiment earlier, std::move(found));
   TUNE_RETURN_IF_ERROR(CheckSame(earlier, stored));
   TUNE_ASSIGN_OR_RETURN(const std::vector<TrialRow> trials, store.ReadTrials(earlier.id));
   TUNE_ASSIGN_OR_RETURN(const auto suggestions, store.ReadSuggestions(earlier.id));

@@ -104,11 +104,13 @@ Status ReadFrom(const SpecSection& root, ExperimentSpec& spec) {
     return OkStatus();
   }
   // `trials` is what the study had when the sweep began: in stored specs alone.
-  static constexpr std::string_view kStudyKeys[] = {"optuna", "study", "trials"};
+  static constexpr std::string_view kStudyKeys[] = {"prior", "optuna", "study", "trials"};
   TUNE_RETURN_IF_ERROR(study.CheckKeys(kStudyKeys));
-  if (!is_text(study.Find("optuna"))) {
-    return study.Expected(*from, "optuna", "the path of a study's SQLite file");
+  const Value* const path = study.Find("optuna");
+  if (path == nullptr || path->is_null()) {
+    return root.Expected(*from, "from", "{prior: NAME}, or {optuna: study.db}");
   }
+  if (!is_text(path)) return study.Expected(*path, "optuna", "the path of a study's SQLite file");
   if (const Value* const name = study.Find("study"); name != nullptr && !is_text(name)) {
     return study.Expected(*name, "study", "the name of a study in that file");
   }

@@ -72,7 +72,10 @@ void GpModel::TryPrior(const Points& points, const LevelTable& table,
   const double misfit_without = MisfitOf(points, table);
   FitStep(points, table, 0);
   FitParameters(points, table, 0, options);
-  const bool explains = levels_[0].slope > 0 && MisfitOf(points, table) < misfit_without;
+  // A slope more fits noise a little better, too.
+  constexpr double kLeastGain = 1;  // In the logarithm of the likelihood.
+  const bool explains =
+      levels_[0].slope > 0 && MisfitOf(points, table) + kLeastGain < misfit_without;
   if (!explains) levels_[0] = without;
 }
 

@@ -87,6 +87,7 @@ class GpSearcher final : public Searcher {
   void Add(TrialNumber number, const Configuration& configuration);
   bool IsFresh(const Configuration& configuration) const;
   std::optional<Configuration> SuggestByStartup(TrialNumber number) const;
+  const UnitCells* NextFavourite() const;
   std::optional<Configuration> SuggestByModel(TrialNumber number);
   void MakeModels(const Points& points);
   void TellOfPrior();
@@ -119,7 +120,8 @@ class GpSearcher final : public Searcher {
   std::optional<double> regret_;           // and this.
   std::map<TrialNumber, double> seconds_;  // Of trials that have ended, for `per: seconds`.
   std::optional<bool> said_prior_counts_;  // What a person was told last of the prior.
-  bool was_restored_ = false;              // With trials of an earlier life.
+  std::optional<bool> prior_counts_;       // To the last model.
+  int64_t restored_ = 0;                   // Trials that others suggested, or an earlier life.
   std::string news_;
 };
 
@@ -135,7 +137,7 @@ std::optional<Configuration> GpSearcher::Suggest(TrialNumber number) {
 }
 
 void GpSearcher::Restore(TrialNumber number, const Configuration& configuration) {
-  was_restored_ = was_restored_ || number.value >= 0;
+  restored_ += number.value >= 0 ? 1 : 0;
   Add(number, configuration);
 }
 
@@ -194,14 +196,36 @@ std::optional<Configuration> GpSearcher::SuggestByStartup(TrialNumber number) co
     const Belief* const belief = acquisition_.beliefs().Of(d);
     if (belief != nullptr && believes) point[d] = belief->Quantile(point[d]);
   }
-  const UnitCells* const favourite =
-      prior_ && believes ? prior_->Favourite(static_cast<size_t>(number.value) / 2) : nullptr;
+  const UnitCells* const favourite = believes ? NextFavourite() : nullptr;
   for (size_t d = 0; favourite != nullptr && d < point.size(); ++d) {
     if ((*favourite)[d]) point[d] = (*favourite)[d]->mid();
   }
   Configuration configuration = observations_.space().At(point);
   if (!IsFresh(configuration)) return std::nullopt;
   return configuration;
+}
+
+// The first of the prior's that no trial had, whoever suggested it; null: there is none.
+const UnitCells* GpSearcher::NextFavourite() const {
+  const auto had = [](const ObservedTrial& trial, const UnitCells& favourite) {
+    for (size_t d = 0; d < favourite.size(); ++d) {
+      const bool is_alike =
+          !favourite[d] || (trial.cells[d] && trial.cells[d]->lo <= favourite[d]->mid() &&
+                            favourite[d]->mid() <= trial.cells[d]->hi);
+      if (!is_alike) return false;
+    }
+    return true;
+  };
+  for (size_t order = 0; prior_; ++order) {
+    const UnitCells* const favourite = prior_->Favourite(order);
+    if (favourite == nullptr) return nullptr;
+    const auto& trials = observations_.trials();
+    if (std::none_of(trials.begin(), trials.end(),
+                     [&](const ObservedTrial& trial) { return had(trial, *favourite); })) {
+      return favourite;
+    }
+  }
+  return nullptr;
 }
 
 Points GpSearcher::PointsOf(size_t count) const {
@@ -224,14 +248,16 @@ void GpSearcher::MakeModels(const Points& points) {
   if (prior_) TellOfPrior();
 }
 
-// What was said in an earlier life is not said again.
+// What two models in a row say. What was said in an earlier life is not said again.
 void GpSearcher::TellOfPrior() {
   const bool counts = models_[0].prior_slope() > 0;
-  const bool was_said = said_prior_counts_ ? *said_prior_counts_ == counts : was_restored_;
+  if (std::exchange(prior_counts_, counts) != counts) return;
+  const bool has_lived = restored_ > options_.n_startup_trials + 1;
+  const bool was_said = said_prior_counts_ ? *said_prior_counts_ == counts : has_lived;
   said_prior_counts_ = counts;
   if (was_said) return;
-  news_ = counts ? "search: the prior explains a part of the results, and counts by it"
-                 : "search: the prior explains nothing of the results so far, and does not count";
+  news_ = counts ? "search: so far the prior explains a part of the results, and counts by it"
+                 : "search: so far the prior explains nothing of the results, and does not count";
 }
 
 void GpSearcher::OnDuration(TrialNumber number, double seconds) {

@@ -14,6 +14,7 @@ namespace {
 using Eigen::Index;
 
 constexpr size_t kFavouritesMax = 16;
+constexpr size_t kGoodMin = 5;  // As many as the first trials of a sweep have room for.
 
 double SquaredGap(const CategoryFlags& is_category, const Eigen::VectorXd& a,
                   const Eigen::VectorXd& b) {
@@ -44,12 +45,13 @@ void Prior::ChooseFavourites() {
   const std::vector<ObservedTrial>& trials = observations_.trials();
   std::vector<size_t> good;
   for (size_t i = 0; i < trials.size(); ++i) {
-    if (!trials[i].losses.empty() && std::isfinite(trials[i].losses[0])) good.push_back(i);
+    const bool has_loss = !trials[i].losses.empty() && std::isfinite(trials[i].losses[0]);
+    if (has_loss && MayBeTried(trials[i].cells)) good.push_back(i);
   }
   std::stable_sort(good.begin(), good.end(), [&](size_t a, size_t b) {
     return trials[a].ranked_loss() < trials[b].ranked_loss();
   });
-  good.resize((good.size() + 3) / 4);
+  good.resize(std::min(good.size(), std::max(kGoodMin, (good.size() + 3) / 4)));
   std::vector<double> gaps(good.size(), std::numeric_limits<double>::infinity());
   while (favourites_.size() < std::min(good.size(), kFavouritesMax)) {
     const auto furthest = std::max_element(gaps.begin(), gaps.end());
@@ -61,6 +63,16 @@ void Prior::ChooseFavourites() {
       gaps[i] = std::min(gaps[i], SquaredGap(acquisition_.is_category(), chosen, other));
     }
   }
+}
+
+// Whether the constraints allow it, with the middle of what it does not know.
+bool Prior::MayBeTried(const UnitCells& cells) const {
+  const UnitSpace& space = observations_.space();
+  std::vector<double> point(space.size(), 0.5);
+  for (size_t d = 0; d < point.size(); ++d) {
+    if (cells[d]) point[d] = cells[d]->mid();
+  }
+  return space.space().Allows(space.At(point));
 }
 
 const UnitCells* Prior::Favourite(size_t order) const {

@@ -25,13 +25,15 @@ class Prior {
   // prior.
   Prior(const SearchProblem& problem, const AcquisitionSearch& acquisition);
 
-  // What to try first: the best, and then of the best quarter what is furthest from those before.
-  // Nothing for a dimension that it does not know; null: there is no further one.
+  // What to try first, of what the constraints allow: the best, and then of the best quarter, but
+  // of five at least, what is furthest from those before. Nothing for a dimension that it does not
+  // know; null: there is no further one.
   const UnitCells* Favourite(size_t order) const;
   // Of the losses that it saw, standardised. Made when it is first asked for.
   const Surrogate& surrogate();
 
  private:
+  bool MayBeTried(const UnitCells& cells) const;
   void ChooseFavourites();
   // Of each dimension: whether no trial had a value there.
   std::vector<bool> Unknown() const;

@@ -271,6 +271,7 @@ TEST_F(Answers, ASweepInAnotherSpaceIsAPriorWhichARestartHasToo) {
       sweep("later",
             "space: {x: {uniform: [0, 0.9]}, new: {uniform: [0, 1]}}\nfrom: {prior: before}\n"
             "search: {algorithm: gp}\n");
+  EXPECT_TRUE(Succeeded(RunTune(folder_, {"plan", later})));
   const ProgramResult whole = run(later, "whole", "16");
   ASSERT_TRUE(Succeeded(whole));
   EXPECT_THAT(whole.err, AllOf(HasSubstr(" trials of before; "), HasSubstr("do not fit this space"),

@@ -118,7 +118,7 @@ TEST_F(EarlierSweepTest, OfAPriorWhatTheSpaceHasIsEnough) {
   const auto sweep = From(With(WithPrior(kSpec), "lr: {loguniform: [0.0001, 0.1]}",
                                "momentum: {uniform: [0, 1]}, epochs: 20"));
   ASSERT_TRUE(sweep.ok()) << sweep.status().message();
-  EXPECT_EQ(sweep->note, "from: the prior is 10 trials of space");
+  EXPECT_EQ(sweep->note, "from: the prior is 10 trials of space; it knows nothing of momentum");
   EXPECT_EQ(sweep->trials[0].configuration.parameters().size(), 1u);
   EXPECT_EQ(*sweep->from.Find("prior"), Value("space"));
   EXPECT_EQ(EarlierNameIn(WithEarlier(Value::MakeMap(), *sweep)), "space");
@@ -143,6 +143,10 @@ TEST_F(EarlierSweepTest, OfAPriorThoseWithAConstantOfThisSpaceGoBeforeTheOthers)
                                    "(trial 0: 'lr' was "));
   EXPECT_EQ(From(With(WithPrior(kSpec), "{loguniform: [0.0001, 0.1]}", "7"))->trials.size(), 10u)
       << "no trial had it, so that none is nearer than another";
+  EXPECT_EQ(From(With(WithPrior(kSpec), "{loguniform: [0.0001, 0.1]}", third + ", new: 3"))
+                ->trials.size(),
+            1u)
+      << "each constant counts for itself";
 }
 
 TEST_F(EarlierSweepTest, ASweepThatIsNotThereOrFollowsSomethingElseIsRefused) {
@@ -252,6 +256,15 @@ TEST_F(EarlierSweepTest, AResumedSweepNeedsItStill) {
   Change("DELETE FROM experiment_rows WHERE name = 'space'");
   EXPECT_THAT(Recover(*second, "/artifacts", *store_).status().message(),
               HasSubstr("from: there is no sweep 'space' in the database"));
+}
+
+TEST_F(EarlierSweepTest, OneThatWasDeletedSinceIsNamedSo) {
+  const ExperimentSpec spec =
+      Read(std::string(kSpec) + "from: {sweep: spcae, began: 1, failed: []}\n");
+  const auto sweep = ReadEarlierSweep(spec, *SpaceOf(spec), kLater, *store_);
+  EXPECT_THAT(sweep.status().message(),
+              HasSubstr("'spcae' that this one learned from was deleted; what is there can be "
+                        "read"));
 }
 
 }  // namespace

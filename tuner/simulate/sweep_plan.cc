@@ -133,6 +133,7 @@ Result<std::unique_ptr<Searcher>> Planner::MakePlayedSearcher() const {
   problem.needs_regret = false;
   TUNE_ASSIGN_OR_RETURN(std::unique_ptr<Searcher> searcher, MakeSearcher(spec_.search, problem));
   if (!searcher->LearnsFromResults()) return searcher;
+  problem.has_prior = false;
   return MakeSearcher(Value(), problem);
 }
 

@@ -15,6 +15,7 @@
 namespace tune {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 constexpr char kSpace[] = R"({"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 1]}})";
@@ -84,6 +85,28 @@ TEST(Prior, ItsBestTrialIsTriedFirstAndItsValueIsNotTakenForAResult) {
   EXPECT_LT(course.best, 1e-3);
 }
 
+TEST(Prior, ItsBestTrialIsStillTriedWherePointsComeFirst) {
+  const std::vector<EarlierTrial> earlier = Spread(OtherScale);
+  const Configuration best = Search(Problem(earlier), Valley, 1).tried[0];
+  SearchProblem problem = Problem(earlier);
+  for (const double x : {0.1, 0.2, 0.3}) problem.points.push_back(At(x, 0.9));
+  const Course course = Search(std::move(problem), Valley, 12);
+  EXPECT_THAT(course.tried, Contains(best));
+  EXPECT_THAT(course.news, HasSubstr("the prior explains a part of the results"));
+}
+
+TEST(Prior, WhatTheConstraintsForbidIsNoneOfItsBest) {
+  SearchProblem problem = Problem(Spread(OtherScale));
+  problem.space = *SearchSpace::Parse(*ParseJson(kSpace), *ParseJson(R"(["x < 0.6"])"));
+  const UnitSpace unit(problem.space);
+  const AcquisitionSearch acquisition(unit);
+  const Prior prior(problem, acquisition);
+  ASSERT_NE(prior.Favourite(4), nullptr);
+  for (size_t i = 0; prior.Favourite(i) != nullptr; ++i) {
+    EXPECT_LT((*prior.Favourite(i))[0]->mid(), 0.6);
+  }
+}
+
 TEST(Prior, OneThatIsAlikeCountsAndSaysSo) {
   EXPECT_THAT(Search(Problem(Spread(OtherScale)), Valley, 12).news,
               HasSubstr("the prior explains a part of the results"));
@@ -91,7 +114,7 @@ TEST(Prior, OneThatIsAlikeCountsAndSaysSo) {
 
 TEST(Prior, OneThatIsUnlikeDoesNotCountAndCostsLittle) {
   const Course course = Search(Problem(Spread(TurnedRound)), Valley, 25);
-  EXPECT_THAT(course.news, HasSubstr("the prior explains nothing of the results so far"));
+  EXPECT_THAT(course.news, HasSubstr("so far the prior explains nothing of the results"));
   EXPECT_LT(course.best, 1e-3);
 }
 
