@@ -107,10 +107,12 @@ Status ReadFrom(const SpecSection& root, ExperimentSpec& spec) {
   static constexpr std::string_view kStudyKeys[] = {"prior", "optuna", "study", "trials"};
   TUNE_RETURN_IF_ERROR(study.CheckKeys(kStudyKeys));
   const Value* const path = study.Find("optuna");
-  if (path == nullptr || path->is_null()) {
-    return root.Expected(*from, "from", "{prior: NAME}, or {optuna: study.db}");
+  const bool says_nothing = path == nullptr && study.Find("study") == nullptr;
+  if (says_nothing) return root.Expected(*from, "from", "{prior: NAME}, or {optuna: study.db}");
+  if (!is_text(path)) {
+    return study.Expected(path != nullptr ? *path : *from, "optuna",
+                          "the path of a study's SQLite file");
   }
-  if (!is_text(path)) return study.Expected(*path, "optuna", "the path of a study's SQLite file");
   if (const Value* const name = study.Find("study"); name != nullptr && !is_text(name)) {
     return study.Expected(*name, "study", "the name of a study in that file");
   }

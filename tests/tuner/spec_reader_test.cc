@@ -345,6 +345,9 @@ TEST(InterpretSpec, AnEarlierSweepIsForASearchThatLearnsFromIt) {
   EXPECT_THAT(ErrorOf(with_study("{optuna: study.db, stdy: a}")),
               HasSubstr("did you mean 'study'?"));
   EXPECT_THAT(ErrorOf(with_study("{study: a}")), HasSubstr("the path of a study's SQLite file"));
+  EXPECT_THAT(ErrorOf(with_study("{prior: }")), HasSubstr("expected {prior: NAME}, or {optuna: "));
+  EXPECT_THAT(ErrorOf(with_study("{prior: a}")), HasSubstr("it is gp that learns from a prior"));
+  EXPECT_THAT(ErrorOf(with_study("{priors: a}")), HasSubstr("did you mean 'prior'?"));
   EXPECT_THAT(ErrorOf(with_study("3")), HasSubstr("or {optuna: study.db} of Optuna's"));
   EXPECT_THAT(ErrorOf(with("{algorithm: random}")),
               HasSubstr("f.yaml:16:7: from: this search does not learn"));
