@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "core/posix/durable_file.h"
 #include "core/posix/durable_folder.h"
+#include "core/posix/readable_folder.h"
 #include "models/train/safetensors.h"
 
 namespace tune::models {
@@ -196,6 +197,7 @@ Result<std::vector<NamedTensor>> ParseFile(const std::string& folder, std::strin
 
 Result<Value> ReadManifest(const std::string& folder) {
   const std::string path = PathIn(folder, kManifest);
+  TUNE_RETURN_IF_ERROR(CheckMayBeRead(folder));
   std::error_code error;
   if (!fs::is_directory(folder, error)) return NotFound("no checkpoint folder " + folder);
   TUNE_RETURN_IF_ERROR(CheckIsFile(path));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/small_disk.h"
+#include "tests/tuner/child_process.h"
 #include "tests/tuner/temp_folder.h"
 
 namespace tune {
@@ -230,6 +231,29 @@ TEST_F(ProgramCheckpoint, AnyHarmIsSeen) {
     text.replace(text.find("model"), 5, "../../");
     WriteText(manifest, text);
   });
+}
+
+// A person may take the bar away: it counts as no damage, for which it would be given up.
+TEST_F(ProgramCheckpoint, OneThatMayNotBeReadIsNotDamaged) {
+  WriteText(folder_ / "model.pt", "weights");
+  const Result<CheckpointRef> saved = Copy(folder_ / "model.pt");
+  ASSERT_TRUE(saved.ok()) << saved.status().message();
+  const fs::path manifest = fs::path(saved->path) / "manifest.json";
+  const auto is_barred = [&] {
+    return InChild([&] {
+      BecomeNobody();
+      const StatusCode code = VerifyProgramCheckpoint(saved->path).status().code();
+      return std::string(code == StatusCode::kPermissionDenied ? "yes" : "no");
+    });
+  };
+  fs::permissions(folder_.path(), fs::perms::all);
+  fs::permissions(manifest, fs::perms::none);
+  EXPECT_EQ(is_barred(), "yes");
+  fs::permissions(manifest, fs::perms::all);
+  fs::permissions(saved->path, fs::perms::none);
+  EXPECT_EQ(is_barred(), "yes");
+  fs::permissions(saved->path, fs::perms::all);
+  EXPECT_EQ(VerifyProgramCheckpoint(saved->path).status().code(), StatusCode::kOk);
 }
 
 TEST_F(ProgramCheckpoint, OneThatIsGoneIsNotFound) {

@@ -116,7 +116,9 @@ std::optional<TrialEnd> CommandRunner::RunAttempt(const TrialStart& start) {
     EndDescendants();  // A program that would have run it.
     const StatusCode code = attempt.status().code();
     const std::string& why = attempt.status().message();
-    if (code == StatusCode::kDataLoss) return EndForUnrestored(attempt.status());
+    if (code == StatusCode::kDataLoss || code == StatusCode::kPermissionDenied) {
+      return EndForUnrestored(attempt.status());
+    }
     const bool is_of_disk = code == StatusCode::kResourceExhausted ||
                             IsDiskReadOnly(fs::path(start.artifact_dir).parent_path());
     if (is_of_disk) {

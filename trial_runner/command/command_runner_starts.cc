@@ -94,7 +94,8 @@ Result<std::unique_ptr<CommandRunner::Attempt>> CommandRunner::Begin(const Trial
   if (fs::is_directory(python_folder, error)) places.python_folder = python_folder;
   if (!start.checkpoint_path.empty()) {
     Result<std::string> restored = VerifyProgramCheckpoint(start.checkpoint_path);
-    // Whatever is wrong with it: the one before may be whole.
+    if (restored.status().code() == StatusCode::kPermissionDenied) return restored.status();
+    // Whatever else is wrong with it: the one before may be whole.
     if (!restored.ok()) return DataLoss(restored.status().message());
     places.restored = *std::move(restored);
   }

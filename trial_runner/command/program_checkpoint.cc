@@ -9,6 +9,7 @@
 #include "core/posix/durable_file.h"
 #include "core/posix/durable_folder.h"
 #include "core/posix/file_hash.h"
+#include "core/posix/readable_folder.h"
 #include "core/value.h"
 
 namespace tune {
@@ -102,6 +103,7 @@ Result<CheckpointRef> CopyProgramCheckpoint(CheckpointPlace& place, int64_t iter
 }
 
 Result<std::string> VerifyProgramCheckpoint(const std::string& folder) {
+  TUNE_RETURN_IF_ERROR(CheckMayBeRead(folder));
   std::error_code error;
   if (!fs::is_directory(folder, error)) return NotFound("no checkpoint folder " + folder);
   const std::string manifest_path = folder + "/" + kManifest;

@@ -8,6 +8,7 @@
 #include "core/json.h"
 #include "core/posix/durable_file.h"
 #include "core/posix/durable_folder.h"
+#include "core/posix/readable_folder.h"
 #include "core/random.h"
 #include "core/value.h"
 
@@ -100,6 +101,7 @@ Result<CheckpointRef> SaveCurveCheckpoint(CheckpointPlace& place, const CurveSta
 
 Status VerifyCurveCheckpoint(const std::string& folder, const CurveState& reader) {
   const CurveState state = OfFolder(folder, reader);
+  TUNE_RETURN_IF_ERROR(CheckMayBeRead(folder));
   std::error_code error;
   if (!fs::is_directory(folder, error)) return NotFound("no checkpoint folder " + folder);
   TUNE_ASSIGN_OR_RETURN(const std::string manifest, ReadPart(folder, kManifest, kManifestBytesMax));
