@@ -439,4 +439,13 @@ void Cluster::Write(WorkerRecord& record, Instant now) {
 
 void Cluster::Say(std::string text) { out_.actions.push_back(tune::Say{std::move(text)}); }
 
+std::optional<WorkerId> Cluster::LocalWorker() const {
+  std::optional<WorkerId> latest;
+  for (const WorkerView& view : leases_.Views()) {
+    if (workers_.At(view.worker).row.is_local)
+      latest = std::max(latest, std::optional(view.worker));
+  }
+  return latest;
+}
+
 }  // namespace tune

@@ -38,6 +38,7 @@ class Cluster {
   const LeaseTable& leases() const { return leases_; }
   const WorkerBook& workers() const { return workers_; }
   bool IsEmpty() const { return leases_.Views().empty(); }
+  std::optional<WorkerId> LocalWorker() const;  // The latest that is there.
   // When the first of those that are away is no longer waited for.
   std::optional<Instant> NextReturn() const;
 

@@ -31,7 +31,7 @@ class SweepView {
     return workers().empty() ? WorkerId{} : workers().rbegin()->first;
   }
   std::string WorkerName(WorkerId worker) const { return cluster().workers().NameOf(worker); }
-  bool HasLocalWorker() const;  // One that is there.
+  std::optional<WorkerId> LocalWorker() const { return cluster().LocalWorker(); }
   Duration lease() const { return controller_.lease(); }
   Duration heartbeat() const { return controller_.heartbeat(); }
 

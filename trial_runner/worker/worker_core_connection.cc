@@ -5,6 +5,7 @@
 #include "core/limits.h"
 #include "core/random.h"
 #include "trial_runner/worker/worker_core.h"
+#include "trial_runner/worker_status.h"
 
 namespace tune {
 
@@ -25,6 +26,7 @@ void WorkerCore::OnTunerGone(const Status& reason, Instant now) {
     has_exited_ = true;
     effects_.push_back(ExitWorker{is_expected                                     ? 0
                                   : reason.code() == StatusCode::kInvalidArgument ? 2
+                                  : is_quiet                                      ? kTunerLostStatus
                                                                                   : 1});
     return;
   }

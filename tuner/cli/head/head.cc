@@ -224,11 +224,7 @@ void Head::LookAtPage() {
 void Head::LookAtLocalWorker() {
   const Instant now = clock_.Now();
   const auto look = [this, now] {
-    const std::vector<WorkerView> views = controller_.cluster().leases().Views();
-    const bool is_leased = std::any_of(views.begin(), views.end(), [this](const WorkerView& view) {
-      return controller_.cluster().workers().At(view.worker).row.is_local;
-    });
-    return local_worker_->Look(now, tuner_->report_count(), is_leased);
+    return local_worker_->Look(now, tuner_->report_count(), controller_.cluster().LocalWorker());
   };
   const std::string news = local_worker_pause_.Look(
       now, [this] { return local_worker_->Start(); }, look);

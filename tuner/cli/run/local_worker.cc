@@ -29,9 +29,11 @@ Status LocalWorkerKeeper::Start() {
   return OkStatus();
 }
 
-Result<std::string> LocalWorkerKeeper::Look(Instant now, int64_t report_count, bool is_leased) {
+Result<std::string> LocalWorkerKeeper::Look(Instant now, int64_t report_count,
+                                            std::optional<WorkerId> leased) {
   if (worker_ == nullptr) return std::string();
-  if (std::exchange(was_leased_, is_leased) && !is_leased) given_up_at_ = now;
+  if (!joined_ && leased && (!before_ || *before_ < *leased)) joined_ = leased;
+  if (joined_ && leased != joined_ && !given_up_at_) given_up_at_ = now;
   const bool is_given_up = given_up_at_ && now >= *given_up_at_ + kGoodbyePatience;
   if (!worker_->HasEnded() && !is_given_up) return std::string();
   const bool is_unfit = given_up_at_ && worker_->HasEnded() && worker_->exit_status() == 1;
@@ -39,6 +41,7 @@ Result<std::string> LocalWorkerKeeper::Look(Instant now, int64_t report_count, b
       worker_->HasEnded() ? "ended with " + worker_->ending() : "was given up and is killed";
   worker_.reset();
   given_up_at_.reset();
+  if (joined_) before_ = std::exchange(joined_, std::nullopt);
   if (is_unfit) return FailedPrecondition("the local worker cannot run these trials");
   if (!restarts_.MayRestart(now, report_count)) {
     return Internal("the local worker " + ending + ", the " +

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "core/ids.h"
 #include "core/posix/child_process.h"
 #include "core/resources.h"
 #include "core/status.h"
@@ -33,15 +34,16 @@ class LocalWorkerKeeper {
 
   Status Start();
   // A line to say when something happened; an error when the worker cannot be kept:
-  // kFailedPrecondition where it has left since it cannot run the sweep's trials. `is_leased`: the
-  // controller counts with it.
-  Result<std::string> Look(Instant now, int64_t report_count, bool is_leased);
+  // kFailedPrecondition where it has left since it cannot run the sweep's trials. `leased`: the
+  // latest local worker that the controller counts with, which may still be the one before.
+  Result<std::string> Look(Instant now, int64_t report_count, std::optional<WorkerId> leased);
   void End() { worker_.reset(); }
 
  private:
   const LocalWorkerOptions options_;
   std::unique_ptr<ChildProcess> worker_;
-  bool was_leased_ = false;
+  std::optional<WorkerId> joined_;      // The present one, since the controller counts with it.
+  std::optional<WorkerId> before_;      // The one before it.
   std::optional<Instant> given_up_at_;  // One that said goodbye ends by itself a moment later.
   RestartLimit restarts_{3, Seconds(60)};
 };

@@ -199,7 +199,7 @@ class Conductor {
   // Workers of other machines may run what it cannot.
   Status LookAtLocalWorker() {
     const Result<std::string> news =
-        local_worker_->Look(clock_.Now(), tuner_->report_count(), controller_.HasLocalWorker());
+        local_worker_->Look(clock_.Now(), tuner_->report_count(), controller_.LocalWorker());
     if (news.ok() && !news->empty()) display_.Say(*news);
     if (news.status().code() != StatusCode::kFailedPrecondition || !doors_->listens()) {
       return news.status();
