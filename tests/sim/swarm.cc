@@ -512,7 +512,9 @@ Swarm DrawSwarm(uint64_t seed) {
                                temper.nan + temper.garbage + temper.bad_config +
                                temper.ignore_stop + temper.late_checkpoint >
                            0;
-  swarm.is_order_free = swarm.is_order_free && !is_tempered;
+  // Disturbed trials take longer, and what weighs their time may then try others (docs/SPACE.md).
+  const bool weighs_time = swarm.spec.find(R"("per":"seconds")") != std::string::npos;
+  swarm.is_order_free = swarm.is_order_free && !is_tempered && !weighs_time;
   // Drawn apart, so that all else of a seed stays what it was.
   KeyedRandom parts(seed, "reports in parts");
   if (parts.NextBelow(3) == 0) swarm.parts = parts.NextDouble();
