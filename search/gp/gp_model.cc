@@ -213,9 +213,8 @@ GpModel::View GpModel::Look(const Points& points, const LevelTable& table) const
       (std::isnan(rows.values[i]) ? running : whole).push_back(rows.trials[static_cast<size_t>(i)]);
     }
   }
-  Surrogate surrogate =
-      prior_slope() > 0 ? Surrogate(*prior_, std::move(levels)) : Surrogate(std::move(levels));
-  View view = {std::move(surrogate), 0, {}, std::move(pending)};
+  const auto prior = prior_slope() > 0 ? prior_ : nullptr;
+  View view = {Surrogate(std::move(levels), prior), 0, {}, std::move(pending)};
   const ArrayXd means = view.surrogate.Means(points(whole, Eigen::all));
   std::vector<size_t> order(whole.size());
   std::iota(order.begin(), order.end(), 0);

@@ -7,6 +7,7 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -33,7 +34,7 @@ struct GpModelOptions {
   std::vector<bool> is_unknown = {};
   // What an earlier sweep taught, below the first level: a line through what it expects at the
   // trials, where that explains their results better than nothing does. Null: none.
-  const Surrogate* prior = nullptr;  // Must outlive the model.
+  std::shared_ptr<const Surrogate> prior = {};
 };
 
 class GpModel {
@@ -94,7 +95,7 @@ class GpModel {
   double MisfitOf(const Points& points, const LevelTable& table) const;
 
   CategoryFlags is_category_;
-  const Surrogate* prior_ = nullptr;
+  std::shared_ptr<const Surrogate> prior_;
   std::vector<Level> levels_;
 };
 

@@ -242,7 +242,7 @@ void GpSearcher::MakeModels(const Points& points) {
     const bool is_limit = models_.size() >= objective_count();
     GpModelOptions options = {.is_noisy = !options_.deterministic_objective};
     if (is_limit) options.bound = {0.0, rules_ >= SearchRules::kFrom14};
-    if (prior_ && !is_limit) options.prior = &prior_->surrogate();
+    if (prior_ && !is_limit) options.prior = prior_->surrogate();
     models_.emplace_back(acquisition_.is_category(), points.topRows(count), table, options);
   }
   if (prior_) TellOfPrior();

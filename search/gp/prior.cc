@@ -90,13 +90,13 @@ std::vector<bool> Prior::Unknown() const {
   return unknown;
 }
 
-const Surrogate& Prior::surrogate() {
-  if (!surrogate_) {
+std::shared_ptr<const Surrogate> Prior::surrogate() {
+  if (surrogate_ == nullptr) {
     const LevelTable table = TableOf(observations_.trials(), {0});
     const GpModel model(acquisition_.is_category(), points_, table, {.is_unknown = Unknown()});
-    surrogate_ = model.Look(points_, table).surrogate;
+    surrogate_ = std::make_shared<const Surrogate>(model.Look(points_, table).surrogate);
   }
-  return *surrogate_;
+  return surrogate_;
 }
 
 }  // namespace tune

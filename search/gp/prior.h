@@ -9,7 +9,7 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "search/gp/acquisition_search.h"
@@ -30,7 +30,7 @@ class Prior {
   // know; null: there is no further one.
   const UnitCells* Favourite(size_t order) const;
   // Of the losses that it saw, standardised. Made when it is first asked for.
-  const Surrogate& surrogate();
+  std::shared_ptr<const Surrogate> surrogate();
 
  private:
   bool MayBeTried(const UnitCells& cells) const;
@@ -42,7 +42,7 @@ class Prior {
   TrialObservations observations_;
   Points points_;                   // Of its trials.
   std::vector<size_t> favourites_;  // Trials.
-  std::optional<Surrogate> surrogate_;
+  std::shared_ptr<const Surrogate> surrogate_;
 };
 
 }  // namespace tune

@@ -1,32 +1,20 @@
 #include "search/gp/surrogate.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "core/check.h"
 
 namespace tune {
 
-Surrogate::Surrogate(std::vector<Level> levels) : levels_(std::move(levels)) {
+Surrogate::Surrogate(std::vector<Level> levels, std::shared_ptr<const Surrogate> prior)
+    : levels_(std::move(levels)), prior_(std::move(prior)) {
   TUNE_CHECK(!levels_.empty());
 }
 
-Surrogate::Surrogate(const Surrogate& prior, std::vector<Level> levels)
-    : levels_(prior.levels_), prior_count_(prior.levels_.size()) {
-  TUNE_CHECK(!levels.empty());
-  std::move(levels.begin(), levels.end(), std::back_inserter(levels_));
-}
-
 GaussianProcess::Prediction Surrogate::Predict(const Points& points) const {
-  GaussianProcess::Prediction out = {Eigen::ArrayXd::Zero(points.rows()),
-                                     Eigen::ArrayXd::Zero(points.rows())};
-  for (size_t level = 0; level < levels_.size(); ++level) {
-    const auto& [slope, shift, scale, process] = levels_[level];
-    if (IsOfPrior(level)) {
-      out.means = slope * out.means + shift + scale * process.Means(points);
-      continue;
-    }
+  GaussianProcess::Prediction out = {PriorMeans(points), Eigen::ArrayXd::Zero(points.rows())};
+  for (const auto& [slope, shift, scale, process] : levels_) {
     const auto above = process.Predict(points);
     out.means = slope * out.means + shift + scale * above.means;
     out.variances = slope * slope * out.variances + scale * scale * above.variances;
@@ -34,8 +22,13 @@ GaussianProcess::Prediction Surrogate::Predict(const Points& points) const {
   return out;
 }
 
+Eigen::ArrayXd Surrogate::PriorMeans(const Points& points) const {
+  if (prior_ == nullptr) return Eigen::ArrayXd::Zero(points.rows());
+  return prior_->Means(points);
+}
+
 Eigen::ArrayXd Surrogate::Means(const Points& points) const {
-  Eigen::ArrayXd out = Eigen::ArrayXd::Zero(points.rows());
+  Eigen::ArrayXd out = PriorMeans(points);
   for (const auto& [slope, shift, scale, process] : levels_) {
     out = slope * out + shift + scale * process.Means(points);
   }
@@ -44,8 +37,7 @@ Eigen::ArrayXd Surrogate::Means(const Points& points) const {
 
 Eigen::MatrixXd Surrogate::JointCovariance(const Points& points) const {
   Eigen::MatrixXd out = Eigen::MatrixXd::Zero(points.rows(), points.rows());
-  for (size_t level = prior_count_; level < levels_.size(); ++level) {
-    const auto& [slope, shift, scale, process] = levels_[level];
+  for (const auto& [slope, shift, scale, process] : levels_) {
     out = slope * slope * out + scale * scale * process.JointCovariance(points);
   }
   return out;
@@ -54,12 +46,15 @@ Eigen::MatrixXd Surrogate::JointCovariance(const Points& points) const {
 GaussianProcess::Slopes Surrogate::PredictWithSlopes(const Eigen::VectorXd& point) const {
   const Eigen::VectorXd zero = Eigen::VectorXd::Zero(point.size());
   GaussianProcess::Slopes out = {0, 0, zero, zero};
-  for (size_t level = 0; level < levels_.size(); ++level) {
-    const auto& [slope, shift, scale, process] = levels_[level];
+  if (prior_ != nullptr) {
+    GaussianProcess::Slopes expected = prior_->PredictWithSlopes(point);
+    out.mean = expected.mean;
+    out.mean_by_point = std::move(expected.mean_by_point);
+  }
+  for (const auto& [slope, shift, scale, process] : levels_) {
     const auto above = process.PredictWithSlopes(point);
     out.mean = slope * out.mean + shift + scale * above.mean;
     out.mean_by_point = slope * out.mean_by_point + scale * above.mean_by_point;
-    if (IsOfPrior(level)) continue;
     out.variance = slope * slope * out.variance + scale * scale * above.variance;
     out.variance_by_point =
         slope * slope * out.variance_by_point + scale * scale * above.variance_by_point;
@@ -69,8 +64,7 @@ GaussianProcess::Slopes Surrogate::PredictWithSlopes(const Eigen::VectorXd& poin
 
 double Surrogate::noise() const {
   double noise = 0;
-  for (size_t level = prior_count_; level < levels_.size(); ++level) {
-    const auto& [slope, shift, scale, process] = levels_[level];
+  for (const auto& [slope, shift, scale, process] : levels_) {
     noise = slope * slope * noise + scale * scale * process.parameters().noise;
   }
   return noise;
@@ -82,8 +76,7 @@ Eigen::Array<bool, Eigen::Dynamic, 1> Surrogate::AreApart(const Points& points,
   constexpr double kNoiseShareMax = 0.1;
   Eigen::ArrayXd gaps = Eigen::ArrayXd::Zero(points.rows());
   double variance = 0;
-  for (size_t level = prior_count_; level < levels_.size(); ++level) {
-    const auto& [slope, shift, scale, process] = levels_[level];
+  for (const auto& [slope, shift, scale, process] : levels_) {
     gaps = slope * slope * gaps + scale * scale * process.PriorSquaredGaps(points, other);
     variance = slope * slope * variance + scale * scale * process.parameters().variance;
   }

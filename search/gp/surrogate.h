@@ -15,6 +15,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <memory>
 #include <vector>
 
 #include "search/gp/gaussian_process.h"
@@ -24,16 +25,14 @@ namespace tune {
 class Surrogate {
  public:
   struct Level {
-    double slope = 0;  // Of the level below; the first has none.
+    double slope = 0;  // Of the level below; of the first, of the prior.
     double shift = 0;  // What is added to the process,
     double scale = 1;  // after it was multiplied by this.
     GaussianProcess process;
   };
 
   // At least one level, the lowest first.
-  explicit Surrogate(std::vector<Level> levels);
-  // The first one's slope is of what `prior` expects.
-  Surrogate(const Surrogate& prior, std::vector<Level> levels);
+  explicit Surrogate(std::vector<Level> levels, std::shared_ptr<const Surrogate> prior = nullptr);
 
   // Of the highest level.
   GaussianProcess::Prediction Predict(const Points& points) const;
@@ -42,18 +41,17 @@ class Surrogate {
   GaussianProcess::Slopes PredictWithSlopes(const Eigen::VectorXd& point) const;
   // The variance of what a whole training would show around what is.
   double noise() const;
-  // Without those of a prior.
-  size_t level_count() const { return levels_.size() - prior_count_; }
+  size_t level_count() const { return levels_.size(); }
   // Which of `points` differ from `other` by more than the noise, before anything is seen: there a
   // trial may tell something that one at `other` does not.
   Eigen::Array<bool, Eigen::Dynamic, 1> AreApart(const Points& points,
                                                  const Eigen::VectorXd& other) const;
 
  private:
-  bool IsOfPrior(size_t level) const { return level < prior_count_; }
+  Eigen::ArrayXd PriorMeans(const Points& points) const;
 
   std::vector<Level> levels_;
-  size_t prior_count_ = 0;  // Levels of a prior, the lowest.
+  std::shared_ptr<const Surrogate> prior_;  // Null: there is none.
 };
 
 }  // namespace tune

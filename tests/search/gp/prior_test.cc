@@ -135,7 +135,7 @@ TEST(Prior, ItDoesNotKnowAParameterThatItDidNotHave) {
   EXPECT_EQ(prior.Favourite(1000), nullptr);
   Points points(3, 2);
   points << 0.8, 0.1, 0.8, 0.9, 0.1, 0.1;
-  const Eigen::ArrayXd means = prior.surrogate().Means(points);
+  const Eigen::ArrayXd means = prior.surrogate()->Means(points);
   EXPECT_DOUBLE_EQ(means[0], means[1]);
   EXPECT_LT(means[0], means[2]);
 }
