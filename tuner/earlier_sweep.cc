@@ -15,8 +15,6 @@
 namespace tune {
 namespace {
 
-constexpr char kNoSweep[] = "from: there is no sweep";
-
 // What a stored document says of its objectives: it has been checked when its sweep began.
 std::vector<Objective> ObjectivesOf(const Value& document) {
   const auto items = [&](std::string_view key) {
@@ -35,16 +33,29 @@ std::vector<Objective> ObjectivesOf(const Value& document) {
   return objectives;
 }
 
-Result<StoredExperiment> FindEarlier(const ExperimentSpec& spec, Store& store) {
+// `stored`: the spec's `from` where the sweep began before; it learns from the same one for ever.
+Result<StoredExperiment> FindEarlier(const ExperimentSpec& spec, const Value* stored,
+                                     Store& store) {
+  const Value* const began =
+      stored != nullptr && stored->is_map() ? stored->Find("began") : nullptr;
+  const auto deleted = [&spec](const std::string& and_what) {
+    return InvalidArgument("from: the sweep '" + spec.from +
+                           "' that this one learned from was deleted" + and_what +
+                           "; what is there can be read, and a new sweep can go on from it: from: "
+                           "NAME");
+  };
   TUNE_ASSIGN_OR_RETURN(const std::vector<StoredExperiment> experiments, store.ListExperiments());
   std::vector<std::string_view> names;
   for (const StoredExperiment& experiment : experiments) names.push_back(experiment.name);
   const auto found = std::find(names.begin(), names.end(), spec.from);
   if (found == names.end()) {
-    return InvalidArgument(std::string(kNoSweep) + " '" + spec.from + "' in the database" +
+    if (began != nullptr) return deleted("");
+    return InvalidArgument("from: there is no sweep '" + spec.from + "' in the database" +
                            DidYouMean(spec.from, names));
   }
   const StoredExperiment& earlier = experiments[static_cast<size_t>(found - names.begin())];
+  const bool is_same = began == nullptr || *began == Value(earlier.created_at.us);
+  if (!is_same) return deleted(", and another has its name");
   const Result<Value> document = ParseJson(earlier.spec);
   if (!document.ok()) return document.status().At("from: the stored spec of " + earlier.name);
   const std::vector<Objective> theirs = ObjectivesOf(*document);
@@ -270,30 +281,11 @@ std::optional<std::set<int64_t>> FailedIn(const Value* stored) {
   return failed;
 }
 
-Status CheckSame(const StoredExperiment& earlier, const Value* stored) {
-  const Value* const began =
-      stored != nullptr && stored->is_map() ? stored->Find("began") : nullptr;
-  if (began == nullptr || *began == Value(earlier.created_at.us)) return OkStatus();
-  return InvalidArgument(
-      "from: the sweep '" + earlier.name +
-      "' that this one learned from was deleted, and another has its name; "
-      "what is there can be read, and a new sweep can go on from it: from: NAME");
-}
-
 Result<EarlierSweep> ReadEarlier(const ExperimentSpec& spec, const SearchSpace& space,
                                  Instant before, Store& store, const Value* stored) {
   if (spec.from.empty()) return EarlierSweep();
   if (const Value* const study = StudyOf(spec)) return ReadStudy(*study, spec, space);
-  Result<StoredExperiment> found = FindEarlier(spec, store);
-  const bool is_stored = stored != nullptr && stored->is_map();
-  const bool is_gone = found.status().message().starts_with(kNoSweep);
-  if (is_gone && is_stored && stored->Find("began") != nullptr) {
-    return InvalidArgument("from: the sweep '" + spec.from +
-                           "' that this one learned from was deleted; what is there can be read, "
-                           "and a new sweep can go on from it: from: NAME");
-  }
-  TUNE_ASSIGN_OR_RETURN(const StoredExperiment earlier, std::move(found));
-  TUNE_RETURN_IF_ERROR(CheckSame(earlier, stored));
+  TUNE_ASSIGN_OR_RETURN(const StoredExperiment earlier, FindEarlier(spec, stored, store));
   TUNE_ASSIGN_OR_RETURN(const std::vector<TrialRow> trials, store.ReadTrials(earlier.id));
   TUNE_ASSIGN_OR_RETURN(const auto suggestions, store.ReadSuggestions(earlier.id));
   const std::map<TrialNumber, Configuration> configurations(suggestions.begin(), suggestions.end());
