@@ -59,30 +59,12 @@ std::vector<std::string> LimitsOf(const Value& spec) {
   return limits;
 }
 
-// In one order with the list; a database that no newer tune has written to since schema 9 has none.
-Status TakeLabels(Database& database, const IdRange& ids, std::vector<FoundSweep>& sweeps) {
-  static constexpr char kLabelsSql[] =
-      "SELECT id, note, tags FROM experiment_rows WHERE id BETWEEN ?1 AND ?2"
-      " AND (note <> '' OR tags <> '{}') ORDER BY id";
-  TUNE_ASSIGN_OR_RETURN(const int64_t version, database.QueryInt("PRAGMA user_version"));
-  if (version < kLabelsSince) return OkStatus();
-  TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(kLabelsSql));
-  row->BindAll(ids.first, ids.last);
-  auto sweep = sweeps.begin();
-  for (;;) {
-    TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
-    if (!has_row) return OkStatus();
-    while (sweep != sweeps.end() && sweep->id < row->Int(0)) ++sweep;
-    if (sweep == sweeps.end() || sweep->id != row->Int(0)) continue;
-    sweep->labels.note = row->Text(1);
-    Result<Tags> tags = DecodeTags(row->Text(2));
-    if (tags.ok()) sweep->labels.tags = *std::move(tags);  // Else somebody has edited the table.
-  }
-}
-
-// Likewise: one text of each sweep that has it, in a column that databases have since a version.
-Status TakeTexts(Database& database, const char* sql, int64_t since, const IdRange& ids,
-                 std::string FoundSweep::*text, std::vector<FoundSweep>& sweeps) {
+// Calls `take` for each row of `sql`, which begins with a sweep's id and comes in their order, with
+// its sweep. Nothing where the database has no such columns: no newer tune has written to it since
+// version `since` of the schema.
+template <typename Take>
+Status TakeRows(Database& database, const char* sql, int64_t since, const IdRange& ids,
+                std::vector<FoundSweep>& sweeps, const Take& take) {
   TUNE_ASSIGN_OR_RETURN(const int64_t version, database.QueryInt("PRAGMA user_version"));
   if (version < since) return OkStatus();
   TUNE_ASSIGN_OR_RETURN(const KeptStatement row, database.Kept(sql));
@@ -92,8 +74,21 @@ Status TakeTexts(Database& database, const char* sql, int64_t since, const IdRan
     TUNE_ASSIGN_OR_RETURN(const bool has_row, row->Step());
     if (!has_row) return OkStatus();
     while (sweep != sweeps.end() && sweep->id < row->Int(0)) ++sweep;
-    if (sweep != sweeps.end() && sweep->id == row->Int(0)) (*sweep).*text = row->Text(1);
+    if (sweep != sweeps.end() && sweep->id == row->Int(0)) take(*row, *sweep);
   }
+}
+
+Status TakeLabels(Database& database, const IdRange& ids, std::vector<FoundSweep>& sweeps) {
+  static constexpr char kLabelsSql[] =
+      "SELECT id, note, tags FROM experiment_rows WHERE id BETWEEN ?1 AND ?2"
+      " AND (note <> '' OR tags <> '{}') ORDER BY id";
+  return TakeRows(database, kLabelsSql, kLabelsSince, ids, sweeps,
+                  [](const Statement& row, FoundSweep& sweep) {
+                    sweep.labels.note = row.Text(1);
+                    Result<Tags> tags = DecodeTags(row.Text(2));
+                    // Else somebody has edited the table.
+                    if (tags.ok()) sweep.labels.tags = *std::move(tags);
+                  });
 }
 
 Status TakeEnds(Database& database, const IdRange& ids, std::vector<FoundSweep>& sweeps) {
@@ -104,9 +99,10 @@ Status TakeEnds(Database& database, const IdRange& ids, std::vector<FoundSweep>&
       "SELECT id, ended_early FROM experiment_rows WHERE id BETWEEN ?1 AND ?2"
       " AND ended_early <> '' ORDER BY id";
   TUNE_RETURN_IF_ERROR(
-      TakeTexts(database, kGivenUpSql, kGivenUpSince, ids, &FoundSweep::given_up, sweeps));
-  return TakeTexts(database, kEndedEarlySql, kEndedEarlySince, ids, &FoundSweep::ended_early,
-                   sweeps);
+      TakeRows(database, kGivenUpSql, kGivenUpSince, ids, sweeps,
+               [](const Statement& row, FoundSweep& sweep) { sweep.given_up = row.Text(1); }));
+  return TakeRows(database, kEndedEarlySql, kEndedEarlySince, ids, sweeps,
+                  [](const Statement& row, FoundSweep& sweep) { sweep.ended_early = row.Text(1); });
 }
 
 Result<std::vector<FoundSweep>> ReadSweeps(Database& database, const IdRange& ids) {
