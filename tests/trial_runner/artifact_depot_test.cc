@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -17,21 +16,10 @@
 
 #include "tests/trial_runner/message_samples.h"
 #include "tests/tuner/temp_folder.h"
+#include "tests/tuner/watched_syncs.h"
 #include "trial_runner/package/folder_text.h"
 #include "trial_runner/package/package_format.h"
 #include "trial_runner/package/sha256.h"
-
-namespace {
-std::vector<std::string>* synced = nullptr;  // Paths.
-}
-
-// In place of the C library's.
-extern "C" int fsync(int fd) {
-  if (synced != nullptr) {
-    synced->push_back(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd)));
-  }
-  return static_cast<int>(syscall(SYS_fsync, fd));
-}
 
 namespace tune {
 namespace {
@@ -137,13 +125,11 @@ TEST_F(Depot, WhatIsThereAlreadyIsNotTakenTwice) {
   auto again = depot_->Receive({Ref(3, 1, 1), "checkpoint_000001", source->name()});
   EXPECT_EQ((*again)->offset(), source->name().bytes);
   // Its tuner may have been killed before its name was durable, and it is called so now.
-  std::vector<std::string> paths;
-  synced = &paths;
+  const WatchedSyncs syncs;
   const Result<std::string> committed = (*again)->Commit();
-  synced = nullptr;
   ASSERT_TRUE(committed.ok()) << committed.status().message();
   EXPECT_EQ(*committed, root() + "/3/checkpoint_000001");
-  EXPECT_THAT(paths, testing::ElementsAre(testing::EndsWith("/tune.artifacts/sweep/3")));
+  EXPECT_THAT(syncs.paths(), testing::ElementsAre(testing::EndsWith("/tune.artifacts/sweep/3")));
   // Another one of that name does not replace it.
   Write("manifest.json", "{1}");
   const Result<FolderText> other = FolderText::Of(saved_);
@@ -319,12 +305,10 @@ TEST_F(Depot, SeesWhatIsWrittenIntoItsFolderAndNothingElse) {
 
 // A checkpoint that comes after it finds the folder there, and is called durable.
 TEST_F(Depot, TheFolderThatALogMakesIsDurable) {
-  std::vector<std::string> paths;
-  synced = &paths;
+  const WatchedSyncs syncs;
   const Result<int64_t> taken = depot_->TakeLog({Ref(3, 2, 1), 0, 0, "one\n"});
-  synced = nullptr;
   ASSERT_TRUE(taken.ok()) << taken.status().message();
-  EXPECT_THAT(paths, testing::ElementsAre(testing::EndsWith("/tune.artifacts/sweep")));
+  EXPECT_THAT(syncs.paths(), testing::ElementsAre(testing::EndsWith("/tune.artifacts/sweep")));
 }
 
 // The worker has come back, and sends again what a slow disk has not taken yet. Here the disk waits

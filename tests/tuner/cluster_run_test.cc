@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -14,22 +13,11 @@
 
 #include "tests/tuner/temp_folder.h"
 #include "tests/tuner/tuner_parts.h"
+#include "tests/tuner/watched_syncs.h"
 #include "tuner/cli/head/cluster_state.h"
 #include "tuner/engines/cluster_file.h"
 #include "tuner/engines/pool_book.h"
 #include "tuner/sqlite/writer_lock.h"
-
-namespace {
-std::vector<std::string>* synced = nullptr;  // Paths.
-}
-
-// In place of the C library's.
-extern "C" int fsync(int fd) {
-  if (synced != nullptr) {
-    synced->push_back(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd)));
-  }
-  return static_cast<int>(syscall(SYS_fsync, fd));
-}
 
 namespace tune {
 namespace {
@@ -81,12 +69,10 @@ TEST_F(ClusterRunTest, TheTokenIsOnTheDiskBeforeItHasItsName) {
   std::filesystem::create_directories(folder_ / "tune.artifacts");
   const auto state = ClusterState::OpenOrMake(folder_ / "tune.artifacts", *cluster);
   ASSERT_TRUE(state.ok()) << state.status().message();
-  std::vector<std::string> paths;
-  synced = &paths;
+  const WatchedSyncs syncs;
   const auto kept = state->KeepToken("secret");
-  synced = nullptr;
   ASSERT_TRUE(kept.ok()) << kept.status().message();
-  EXPECT_THAT(paths, ElementsAre(*kept + ".new", state->folder()));
+  EXPECT_THAT(syncs.paths(), ElementsAre(*kept + ".new", state->folder()));
   EXPECT_EQ(ReadText(*kept), "secret");
 }
 

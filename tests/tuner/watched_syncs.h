@@ -20,6 +20,7 @@ class WatchedSyncs {
   WatchedSyncs(const WatchedSyncs&) = delete;
   WatchedSyncs& operator=(const WatchedSyncs&) = delete;
 
+  const std::vector<std::string>& paths() const { return paths_; }
   // The names without their folders; of the writer's lock's also whether it names a step then.
   const std::vector<std::string>& names() const { return names_; }
 
@@ -37,11 +38,12 @@ class WatchedSyncs {
       if (read.find("\ncommitted ") != std::string::npos) name += " with a step";
     }
     living_->names_.push_back(std::move(name));
+    living_->paths_.push_back(path);
   }
 
  private:
   static inline WatchedSyncs* living_ = nullptr;
-  std::vector<std::string> names_;
+  std::vector<std::string> paths_, names_;
 };
 
 }  // namespace tune

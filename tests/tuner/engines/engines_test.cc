@@ -18,24 +18,13 @@
 #include "core/posix/file_descriptor.h"
 #include "core/posix/read_bytes.h"
 #include "tests/tuner/temp_folder.h"
+#include "tests/tuner/watched_syncs.h"
 #include "tuner/engines/command_engine.h"
 #include "tuner/engines/program_call.h"
 #include "tuner/engines/slurm_engine.h"
 #include "tuner/engines/ssh_engine.h"
 #include "tuner/engines/worker_programs.h"
 #include "tuner/spec_reader.h"
-
-namespace {
-std::vector<std::string>* synced = nullptr;  // Paths.
-}
-
-// In place of the C library's.
-extern "C" int fsync(int fd) {
-  if (synced != nullptr) {
-    synced->push_back(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd)));
-  }
-  return static_cast<int>(syscall(SYS_fsync, fd));
-}
 
 namespace tune {
 namespace {
@@ -372,12 +361,10 @@ TEST(WorkerPrograms, ArchiveIsMadeOnceForEachContentWithTheLibrariesButForTheCLi
   const char* const bin = std::getenv("TUNE_BIN_DIR");
   ASSERT_NE(bin, nullptr);
   TempFolder folder;
-  std::vector<std::string> paths;
-  synced = &paths;
+  const WatchedSyncs syncs;
   const auto packed = PackWorkerPrograms(bin, folder.path(), kGoesOn);
-  synced = nullptr;
   ASSERT_TRUE(packed.ok()) << packed.status().message();
-  EXPECT_THAT(paths, Contains(::testing::EndsWith(".tar.new"))) << "before it has its name";
+  EXPECT_THAT(syncs.paths(), Contains(::testing::EndsWith(".tar.new"))) << "before it has its name";
   EXPECT_GE(packed->glibc, std::pair(2, 14));
   const auto listed = CallProgram({.words = {"tar", "-tf", packed->archive}}, kGoesOn);
   ASSERT_TRUE(listed.ok());
