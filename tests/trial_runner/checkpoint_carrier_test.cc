@@ -105,6 +105,11 @@ class CheckpointCarrierTest : public testing::Test {
     std::ofstream(folder + "/state") << "x";
     return folder;
   }
+  // What is kept is noted; what is obtained is not.
+  CheckpointCarrier::Answers Answers() {
+    return {[this](const AttemptRef& ref, Result<KeptCheckpoint> kept) { OnKept(ref, kept); },
+            [](const AttemptRef& /*ref*/, Result<CheckpointCopy> /*copy*/) {}};
+  }
   void OnKept(const AttemptRef& ref, const Result<KeptCheckpoint>& kept) {
     const std::lock_guard lock(mutex_);
     EXPECT_TRUE(kept.ok()) << kept.status().message();
@@ -182,9 +187,7 @@ TEST_F(CheckpointCarrierTest, WhatWasMovedAsideIsRemovedInTheEndAlsoThatOfAWorke
 
 TEST_F(CheckpointCarrierTest, LeavesOneSweepAndGoesOnWithTheOther) {
   PatientTuner tuner(kOne);
-  CheckpointCarrier carrier(
-      tuner, {[this](const AttemptRef& ref, Result<KeptCheckpoint> kept) { OnKept(ref, kept); },
-              [](const AttemptRef& /*ref*/, Result<CheckpointCopy> /*copy*/) {}});
+  CheckpointCarrier carrier(tuner, Answers());
   carrier.Settle(kOne, PlaceOf(kOne));
   carrier.Settle(kOther, PlaceOf(kOther));
   const std::string of_one = Save(kOne), of_other = Save(kOther);
@@ -204,9 +207,7 @@ TEST_F(CheckpointCarrierTest, LeavesOneSweepAndGoesOnWithTheOther) {
 
 TEST_F(CheckpointCarrierTest, CheckpointsOfOneSweepThatWaitHoldUpNoOtherSweep) {
   PatientTuner tuner(kOne);
-  CheckpointCarrier carrier(
-      tuner, {[this](const AttemptRef& ref, Result<KeptCheckpoint> kept) { OnKept(ref, kept); },
-              [](const AttemptRef& /*ref*/, Result<CheckpointCopy> /*copy*/) {}});
+  CheckpointCarrier carrier(tuner, Answers());
   carrier.Settle(kOne, PlaceOf(kOne));
   carrier.Settle(kOther, PlaceOf(kOther));
   const std::string of_one = Save(kOne), of_other = Save(kOther);
@@ -264,9 +265,7 @@ TEST_F(CheckpointCarrierTest, AFolderThatTheTunerSharesHasWhatWasSavedAtOnce) {
 TEST_F(CheckpointCarrierTest, ASweepIsLeftThoughAJobDoesNotHeedItAndItsFolderIsClearedThen) {
   PatientTuner tuner(kOne);
   tuner.SetStubborn(true);
-  CheckpointCarrier carrier(
-      tuner, {[this](const AttemptRef& ref, Result<KeptCheckpoint> kept) { OnKept(ref, kept); },
-              [](const AttemptRef& /*ref*/, Result<CheckpointCopy> /*copy*/) {}});
+  CheckpointCarrier carrier(tuner, Answers());
   carrier.Settle(kOne, PlaceOf(kOne));
   const std::string saved = Save(kOne);
   carrier.Keep({RefOf(kOne), saved});

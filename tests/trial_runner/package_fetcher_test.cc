@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/trial_runner/sharing_tuner.h"
+
 namespace tune {
 namespace {
 
@@ -21,9 +23,9 @@ namespace fs = std::filesystem;
 constexpr ExperimentId kSweep{1};
 constexpr std::chrono::minutes kPatience(1);
 
-// Shares its disk with the worker. The first question keeps its thread, as a disk that does not
+// The first question keeps its thread, as a disk that does not
 // answer does: it heeds no stop.
-class HungTuner final : public CheckpointLink {
+class HungTuner final : public SharingTuner {
  public:
   Result<bool> Sees(const SeeNonce& /*see*/, std::stop_token /*stop*/) override {
     std::unique_lock lock(mutex_);
@@ -33,15 +35,6 @@ class HungTuner final : public CheckpointLink {
     }
     return true;
   }
-  Result<std::string> Put(const PutCheckpoint& /*put*/, const PackageSource& /*text*/,
-                          std::stop_token /*stop*/) override {
-    return Internal("a checkpoint was sent");
-  }
-  Status Get(const GetCheckpoint& /*get*/, const Taker& /*taker*/,
-             std::stop_token /*stop*/) override {
-    return Internal("a checkpoint was asked for");
-  }
-  Result<int64_t> SendLog(const PutLog& /*put*/, std::stop_token /*stop*/) override { return 0; }
 
   void Reset() {
     const std::lock_guard lock(mutex_);

@@ -25,6 +25,7 @@
 #include "tests/small_memory.h"
 #include "tests/trial_runner/message_samples.h"
 #include "tests/trial_runner/scripted_tuner.h"
+#include "tests/trial_runner/sharing_tuner.h"
 #include "trial_runner/worker/process_tree.h"
 
 namespace tune {
@@ -60,21 +61,6 @@ class LeapingClock final : public Clock {
  private:
   const RealClock real_;
   std::atomic<int64_t> ahead_us_ = 0;
-};
-
-// A tuner that shares its disk with the worker: nothing is sent to it.
-class SharingTuner final : public CheckpointLink {
- public:
-  Result<bool> Sees(const SeeNonce& /*see*/, std::stop_token /*stop*/) override { return true; }
-  Result<std::string> Put(const PutCheckpoint& /*put*/, const PackageSource& /*text*/,
-                          std::stop_token /*stop*/) override {
-    return Internal("a checkpoint was sent");
-  }
-  Status Get(const GetCheckpoint& /*get*/, const Taker& /*taker*/,
-             std::stop_token /*stop*/) override {
-    return Internal("a checkpoint was asked for");
-  }
-  Result<int64_t> SendLog(const PutLog& /*put*/, std::stop_token /*stop*/) override { return 0; }
 };
 
 // Takes CAP_KILL from this thread. Programs that root starts have it again.

@@ -63,11 +63,7 @@ TEST_F(HeadSweepsTest, ANewSweepWithTheNameOfADeletedOneIsNotTriedAgainInItsPlac
 TEST_F(HeadSweepsTest, AnInterruptedSweepKeepsItsPackageHoweverManyOthersEnd) {
   SubmitWithPackage("s", "first");
   Interrupt("s");
-  for (int i = 0; i < 20; ++i) {
-    const std::string name = "other" + std::to_string(i);
-    SubmitWithPackage(name, name);
-    Take(name, StopRequested{std::nullopt, true});
-  }
+  EndOthersWithPackages(20);
   EXPECT_TRUE(fs::exists(artifacts_dir_ + "/packages/first"));
   EXPECT_FALSE(fs::exists(artifacts_dir_ + "/packages/other0"));
   LookAfter(Seconds(61));
@@ -84,11 +80,7 @@ TEST_F(HeadSweepsTest, ASweepOfAnotherBuildKeepsItsPackageHoweverManyOthersEnd) 
   }
   Begin();
   ASSERT_FALSE(IsOpen("s")) << "it stays closed";
-  for (int i = 0; i < 20; ++i) {
-    const std::string name = "other" + std::to_string(i);
-    SubmitWithPackage(name, name);
-    Take(name, StopRequested{std::nullopt, true});
-  }
+  EndOthersWithPackages(20);
   EXPECT_TRUE(fs::exists(artifacts_dir_ + "/packages/first"));
   EXPECT_FALSE(fs::exists(artifacts_dir_ + "/packages/other0"));
 }
@@ -96,11 +88,7 @@ TEST_F(HeadSweepsTest, ASweepOfAnotherBuildKeepsItsPackageHoweverManyOthersEnd) 
 TEST_F(HeadSweepsTest, ASweepThatEndsLastKeepsItsPackageHoweverLongAgoItCame) {
   const std::string packages = artifacts_dir_ + "/packages";
   SubmitWithPackage("s", "first");
-  for (int i = 0; i < 20; ++i) {
-    const std::string name = "other" + std::to_string(i);
-    SubmitWithPackage(name, name);
-    Take(name, StopRequested{std::nullopt, true});
-  }
+  EndOthersWithPackages(20);
   const auto now = fs::file_time_type::clock::now();
   for (const fs::directory_entry& package : fs::directory_iterator(packages)) {
     const bool is_first = package.path().filename() == "first";

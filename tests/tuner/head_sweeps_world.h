@@ -77,6 +77,14 @@ class HeadSweepsTest : public ::testing::Test {
     const auto submitted = TrySubmit(name, kHeadSweepSpec, provenance);
     ASSERT_TRUE(submitted.ok()) << submitted.status().message();
   }
+  // "other0", "other1", ..., each with a package of its name.
+  void EndOthersWithPackages(int count) {
+    for (int i = 0; i < count; ++i) {
+      const std::string name = "other" + std::to_string(i);
+      SubmitWithPackage(name, name);
+      Take(name, StopRequested{std::nullopt, true});
+    }
+  }
 
   ExperimentId Find(const std::string& name) {
     for (const auto& [id, open] : life_->controller.sweeps()) {

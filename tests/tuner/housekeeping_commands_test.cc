@@ -92,8 +92,12 @@ class Housekeeping : public testing::Test {
 
   Answer Delete(const std::string& name, bool yes, const std::string& typed = "",
                 bool is_terminal = false) const {
-    DeleteOptions options{path_, name, yes, is_terminal};
     std::istringstream in(typed);
+    return DeleteReading(in, name, yes, is_terminal);
+  }
+  Answer DeleteReading(std::istream& in, const std::string& name, bool yes,
+                       bool is_terminal) const {
+    DeleteOptions options{path_, name, yes, is_terminal};
     return AnswerOf(
         [&](auto& out, auto& err) { return DeleteCommand(options, FixedClock(), in, out, err); });
   }
@@ -431,10 +435,7 @@ TEST_F(Housekeeping, DeleteKeepsASweepThatOneLearnsFromWhichBeganWhileItAsked) {
     ASSERT_TRUE(OpenStore(path_)->CreateExperiment(learner).ok());
   });
   std::istream in(&yes);
-  const Answer answer = AnswerOf([&](auto& out, auto& err) {
-    return DeleteCommand({path_, "s", /*yes=*/false, /*is_terminal=*/true}, FixedClock(), in, out,
-                         err);
-  });
+  const Answer answer = DeleteReading(in, "s", /*yes=*/false, /*is_terminal=*/true);
   EXPECT_EQ(answer.status, 2);
   EXPECT_THAT(answer.err, HasSubstr("nothing was deleted: learner, which is not finished, learns"));
   EXPECT_THAT(Query(path_, "SELECT name FROM experiments ORDER BY id"),
@@ -451,10 +452,7 @@ TEST_F(Housekeeping, DeleteKeepsASweepThatGotTheNameAndTheIdWhileItAskedForAnoth
     ASSERT_TRUE(OpenStore(path_)->CreateExperiment(again).ok());
   });
   std::istream in(&yes);
-  const Answer answer = AnswerOf([&](auto& out, auto& err) {
-    return DeleteCommand({path_, "s", /*yes=*/false, /*is_terminal=*/true}, FixedClock(), in, out,
-                         err);
-  });
+  const Answer answer = DeleteReading(in, "s", /*yes=*/false, /*is_terminal=*/true);
   EXPECT_EQ(answer.status, 2);
   EXPECT_THAT(answer.err, HasSubstr("nothing was deleted: the sweep s that began "));
   EXPECT_THAT(Query(path_, "SELECT id, name FROM experiments"), ElementsAre("1|s"));

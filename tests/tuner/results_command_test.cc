@@ -443,29 +443,32 @@ TEST_F(ResultsTest, SqlRefusesANameThatTheQueryDoesNotAskFor) {
             "tune: --sql: :sweep has no value; the one parameter is :experiment, the sweep's id\n");
 }
 
+// A sweep of accuracy and latency with one trial, which has these reports.
+void WriteOneTrial(const std::string& path, Transition rows) {
+  const auto store = OpenStore(path);
+  NewExperiment wanted = SampleExperiment("s");
+  wanted.metric = "accuracy";
+  wanted.spec = R"({"name":"s","metric":["accuracy","latency"],"mode":["max","min"]})";
+  const auto experiment = store->CreateExperiment(wanted);
+  rows.new_trials = {SampleTrial(0)};
+  rows.new_trials[0].trial.iterations = 3;
+  ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
+}
+
 // Of several objectives a trial counts with its last report that has them all, in the table as in
 // the front.
 TEST(ResultsOfSeveralObjectives, TableAndFrontShowTheSameReport) {
   const TempFolder folder;
   const std::string path = folder / "tune.db";
-  {
-    const auto store = OpenStore(path);
-    NewExperiment wanted = SampleExperiment("s");
-    wanted.metric = "accuracy";
-    wanted.spec = R"({"name":"s","metric":["accuracy","latency"],"mode":["max","min"]})";
-    const auto experiment = store->CreateExperiment(wanted);
-    Transition rows;
-    rows.new_trials = {SampleTrial(0)};
-    rows.new_trials[0].trial.iterations = 3;
-    const auto report = [&](int64_t iteration, Metrics metrics) {
-      rows.reports.push_back(SampleReport(0, 1, iteration, 0.5));
-      rows.reports.back().metrics = std::move(metrics);
-    };
-    report(1, {{"accuracy", 0.7}, {"latency", 20}});
-    report(2, {{"accuracy", 0.8}, {"latency", 30}});
-    report(3, {{"accuracy", 0.9}});
-    ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
-  }
+  Transition rows;
+  const auto report = [&](int64_t iteration, Metrics metrics) {
+    rows.reports.push_back(SampleReport(0, 1, iteration, 0.5));
+    rows.reports.back().metrics = std::move(metrics);
+  };
+  report(1, {{"accuracy", 0.7}, {"latency", 20}});
+  report(2, {{"accuracy", 0.8}, {"latency", 30}});
+  report(3, {{"accuracy", 0.9}});
+  WriteOneTrial(path, std::move(rows));
   ResultsOptions options;
   options.db_path = path;
   for (const bool best : {false, true}) {
@@ -482,25 +485,16 @@ TEST(ResultsOfSeveralObjectives, TableAndFrontShowTheSameReport) {
 TEST(ResultsOfSeveralObjectives, OfAnIterationThatCameAgainTheFirstReportCounts) {
   const TempFolder folder;
   const std::string path = folder / "tune.db";
-  {
-    const auto store = OpenStore(path);
-    NewExperiment wanted = SampleExperiment("s");
-    wanted.metric = "accuracy";
-    wanted.spec = R"({"name":"s","metric":["accuracy","latency"],"mode":["max","min"]})";
-    const auto experiment = store->CreateExperiment(wanted);
-    Transition rows;
-    rows.new_trials = {SampleTrial(0)};
-    rows.new_trials[0].trial.iterations = 3;
-    const auto report = [&](int64_t attempt, int64_t iteration, double accuracy) {
-      rows.reports.push_back(SampleReport(0, attempt, iteration, accuracy));
-      rows.reports.back().metrics = {{"accuracy", accuracy}, {"latency", 30}};
-    };
-    report(1, 1, 0.61);
-    report(1, 3, 0.73);
-    report(2, 2, 0.84);
-    report(2, 3, 0.95);
-    ASSERT_TRUE(store->Commit(experiment->id, {1, kSampleStart, "[]"}, rows).ok());
-  }
+  Transition rows;
+  const auto report = [&](int64_t attempt, int64_t iteration, double accuracy) {
+    rows.reports.push_back(SampleReport(0, attempt, iteration, accuracy));
+    rows.reports.back().metrics = {{"accuracy", accuracy}, {"latency", 30}};
+  };
+  report(1, 1, 0.61);
+  report(1, 3, 0.73);
+  report(2, 2, 0.84);
+  report(2, 3, 0.95);
+  WriteOneTrial(path, std::move(rows));
   ResultsOptions options;
   options.db_path = path;
   for (const bool best : {false, true}) {
